@@ -1,0 +1,102 @@
+package measure
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"reflect"
+	"strings"
+)
+
+// Column is one column of a row type.
+type Column struct {
+	Name  string       // as in Parquet, JSON and CSV
+	Unit  string       // "s", "ns", "1/s", "tok/s"; empty for counts, ratios and text
+	Doc   string       // what it means
+	Type  reflect.Type // of the field, such as *float64, string or clock.Instant
+	Index []int        // of the field, for reflect's FieldByIndex
+}
+
+// Columns lists the columns of a row type in order. Embedded structs are flattened; a struct field with a prefix tag is flattened too, each of
+// its columns taking the prefix before its own name and, where it has a unit, "_" and the unit behind it (prefix "ttft" and name "p50" in
+// seconds give ttft_p50_s).
+//
+// A pointer that is nil, an instant that did not happen and an empty slice pointer are null.
+func Columns(row reflect.Type) []Column {
+	return appendColumns(nil, row, nil, "", "", "")
+}
+
+func appendColumns(columns []Column, row reflect.Type, index []int, prefix, unit, doc string) []Column {
+	for i := range row.NumField() {
+		field := row.Field(i)
+		at := append(append([]int{}, index...), i)
+		if field.Anonymous {
+			columns = appendColumns(columns, field.Type, at, prefix, unit, doc)
+			continue
+		}
+		if nested := field.Tag.Get("prefix"); nested != "" {
+			columns = appendColumns(columns, field.Type, at, nested+"_", field.Tag.Get("unit"), field.Tag.Get("doc"))
+			continue
+		}
+		columns = append(columns, column(field, at, prefix, unit, doc))
+	}
+	return columns
+}
+
+func column(field reflect.StructField, index []int, prefix, unit, doc string) Column {
+	c := Column{Name: prefix + field.Tag.Get("json"), Unit: field.Tag.Get("unit"), Doc: field.Tag.Get("doc"), Type: field.Type, Index: index}
+	if strings.HasSuffix(c.Name, "_ns") {
+		c.Unit = "ns"
+	}
+	if prefix == "" {
+		return c
+	}
+	c.Doc = c.Doc + " of " + doc
+	if c.Unit == "prefixed" {
+		c.Unit = unit
+		if unit == "s" {
+			c.Name += "_s"
+		}
+	}
+	return c
+}
+
+// MarshalRow writes a row as a JSON object with the names of [Columns] in their order. An infinite figure, which JSON has no number for, is the
+// string "Infinity".
+func MarshalRow(row any) ([]byte, error) {
+	value := reflect.ValueOf(row)
+	var out bytes.Buffer
+	out.WriteByte('{')
+	for i, c := range Columns(value.Type()) {
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		text, err := marshalCell(value.FieldByIndex(c.Index))
+		if err != nil {
+			return nil, err
+		}
+		name, err := json.Marshal(c.Name)
+		if err != nil {
+			return nil, err
+		}
+		out.Write(name)
+		out.WriteByte(':')
+		out.Write(text)
+	}
+	out.WriteByte('}')
+	return out.Bytes(), nil
+}
+
+func marshalCell(cell reflect.Value) ([]byte, error) {
+	switch v := cell.Interface().(type) {
+	case interface{ Happened() bool }:
+		if !v.Happened() {
+			return []byte("null"), nil
+		}
+	case *float64:
+		if v != nil && math.IsInf(*v, 1) {
+			return []byte(`"Infinity"`), nil
+		}
+	}
+	return json.Marshal(cell.Interface())
+}

@@ -1,0 +1,24 @@
+package measure
+
+import "sweetspot/runner/clock"
+
+// Span is the life of a session tree: from its session slot being taken to its being freed.
+type Span struct{ Start, End clock.Instant }
+
+// Outcome is all that the runner saw of one measurement of a point, before anything is computed from it.
+type Outcome struct {
+	Records  []Record // every request dispatched, in order of dispatch, of all phases
+	Sessions []Span   // every session tree, in order of start
+	Started  clock.Instant
+	Finished clock.Instant
+
+	// Target is how many requests should be in flight at once; TargetSessions how many session trees. 0: not bounded.
+	Target, TargetSessions int64
+
+	Aborted     string // why the point was given up; empty where it was not
+	Interrupted bool   // the person stopped the run during the point
+
+	ContextLength       *int64 // that the probe filled
+	ContextLengthReason string // why the probe did not
+	Health              Health // sampled during the measured phase
+}

@@ -1,0 +1,148 @@
+package measure
+
+import (
+	"sweetspot/runner/clock"
+	"sweetspot/schema"
+)
+
+// PointStatus is how the measurement of a point ended.
+type PointStatus string
+
+// The statuses of a point.
+const (
+	PointCompleted   PointStatus = "completed"
+	PointFailed      PointStatus = "failed"      // no request was ok, or the point was aborted
+	PointInterrupted PointStatus = "interrupted" // the person stopped the run
+)
+
+// Dist describes the values that ok requests gave: sample standard deviation (ddof 1), percentiles by linear interpolation between order
+// statistics at (n-1)q. A figure that n is too small for is nil: the mean and the extremes need 1 value, the deviation 2, p50 2, p90 10, p95 20
+// and p99 100.
+type Dist struct {
+	N    int64    `json:"n" doc:"number of values"`
+	Mean *float64 `json:"mean" unit:"prefixed" doc:"mean"`
+	Std  *float64 `json:"std" unit:"prefixed" doc:"sample standard deviation"`
+	Min  *float64 `json:"min" unit:"prefixed" doc:"least"`
+	Max  *float64 `json:"max" unit:"prefixed" doc:"greatest"`
+	P50  *float64 `json:"p50" unit:"prefixed" doc:"median"`
+	P90  *float64 `json:"p90" unit:"prefixed" doc:"90th percentile"`
+	P95  *float64 `json:"p95" unit:"prefixed" doc:"95th percentile"`
+	P99  *float64 `json:"p99" unit:"prefixed" doc:"99th percentile"`
+}
+
+// AllDist describes the same values with each failure counted as +Inf, so that overload can't hide behind survivors. What limits are held
+// against.
+type AllDist struct {
+	Mean *float64 `json:"mean" unit:"prefixed" doc:"mean, failures counted as infinite,"`
+	Max  *float64 `json:"max" unit:"prefixed" doc:"greatest, failures counted as infinite,"`
+	P50  *float64 `json:"p50" unit:"prefixed" doc:"median, failures counted as infinite,"`
+	P90  *float64 `json:"p90" unit:"prefixed" doc:"90th percentile, failures counted as infinite,"`
+	P95  *float64 `json:"p95" unit:"prefixed" doc:"95th percentile, failures counted as infinite,"`
+	P99  *float64 `json:"p99" unit:"prefixed" doc:"99th percentile, failures counted as infinite,"`
+}
+
+// Counts says what became of the requests of the measured phase. Conservation: Issued is the sum of all others.
+type Counts struct {
+	Issued       int64 `json:"requests_issued" doc:"requests dispatched in the measured phase"`
+	OK           int64 `json:"requests_ok" doc:"of them, ended well with at least one token"`
+	HTTPError    int64 `json:"requests_http_error" doc:"of them, answered with an HTTP status other than 200"`
+	ConnectError int64 `json:"requests_connect_error" doc:"of them, without a connection or a response"`
+	StreamError  int64 `json:"requests_stream_error" doc:"of them, with an error in the stream"`
+	Truncated    int64 `json:"requests_truncated" doc:"of them, cut off before the end"`
+	Empty        int64 `json:"requests_empty" doc:"of them, ended well without a token"`
+	Timeout      int64 `json:"requests_timeout" doc:"of them, over the time-out"`
+	Cancelled    int64 `json:"requests_cancelled" doc:"of them, cancelled because the preset says so"`
+}
+
+// Failed is the number of failures: all but ok and cancelled.
+func (c Counts) Failed() int64 { return c.Issued - c.OK - c.Cancelled }
+
+// InFlight is how much was in flight at once, as a time-weighted mean and a peak.
+type InFlight struct {
+	MeanSessions *float64 `json:"mean_sessions_in_flight" doc:"time-weighted mean of live sessions over the whole window"`
+	PeakSessions *int64   `json:"peak_sessions_in_flight" doc:"most live sessions at once in the whole window"`
+	MeanRequests *float64 `json:"mean_requests_in_flight" doc:"time-weighted mean of requests in flight over the whole window"`
+	PeakRequests *int64   `json:"peak_requests_in_flight" doc:"most requests in flight at once in the whole window"`
+	MeanPrefills *float64 `json:"mean_prefills_in_flight" doc:"time-weighted mean of requests before their first token over the whole window"`
+	PeakPrefills *int64   `json:"peak_prefills_in_flight" doc:"most requests before their first token at once in the whole window"`
+
+	SteadyMeanSessions *float64 `json:"steady_mean_sessions_in_flight" doc:"time-weighted mean of live sessions over the steady window"`
+	SteadyMeanRequests *float64 `json:"steady_mean_requests_in_flight" doc:"time-weighted mean of requests in flight over the steady window"`
+	SteadyMeanPrefills *float64 `json:"steady_mean_prefills_in_flight" doc:"time-weighted mean of requests before their first token over the steady window"`
+}
+
+// Health is how well the client itself kept up during the measured phase.
+type Health struct {
+	LagP50      *float64 `json:"client_lag_p50_s" unit:"s" doc:"median lag of a timer of the client's: how late a goroutine was run"`
+	LagP99      *float64 `json:"client_lag_p99_s" unit:"s" doc:"99th percentile of that lag"`
+	LagMax      *float64 `json:"client_lag_max_s" unit:"s" doc:"greatest lag"`
+	GCPauseMax  *float64 `json:"client_gc_pause_max_s" unit:"s" doc:"longest pause of the garbage collector"`
+	GCPauseSum  *float64 `json:"client_gc_pause_total_s" unit:"s" doc:"all pauses of the garbage collector"`
+	CPUShare    *float64 `json:"client_cpu_share" doc:"CPU time of the client over the time that its processors had, 0 to 1"`
+	WriterLag   *float64 `json:"client_writer_lag_max_s" unit:"s" doc:"longest time from a request's end to its being handed to the results writer's file"`
+	Connections *int64   `json:"client_new_connections" doc:"connections that measured requests opened"`
+}
+
+// Point is a row of the points table: one measurement (repeat) of one point.
+type Point struct {
+	Keys
+	schema.PointLoad
+
+	Status    PointStatus   `json:"status" doc:"completed, failed or interrupted"`
+	Reason    *string       `json:"reason" doc:"why it failed or was interrupted; null where it completed"`
+	Workload  string        `json:"workload" doc:"the workload's key in the preset"`
+	Model     string        `json:"model" doc:"the model asked for"`
+	Started   clock.Instant `json:"started_ns" doc:"the point began, warmup included"`
+	Finished  clock.Instant `json:"finished_ns" doc:"the last request had ended"`
+	StartedAt string        `json:"started_at" doc:"the UTC time of started, RFC 3339"`
+	ClockID   string        `json:"clock_id" doc:"names the clock: instants of rows with the same clock_id can be compared"`
+
+	Counts
+	WarmupIssued   int64    `json:"warmup_requests_issued" doc:"requests dispatched in warmup"`
+	WarmupFailed   int64    `json:"warmup_requests_failed" doc:"of them, failed"`
+	SuccessRate    *float64 `json:"success_rate" doc:"ok over issued"`
+	ErrorRate      *float64 `json:"error_rate" doc:"failures over issued less cancelled"`
+	ErrorExample   *string  `json:"error_example" doc:"the commonest class of failure and one message of it"`
+	RequestedOK    *int64   `json:"requested_output_tokens" doc:"output tokens that the ok requests asked for"`
+	PromptTokens   *int64   `json:"prompt_tokens" doc:"prompt tokens of ok requests; null where one of them has no count"`
+	CachedTokens   *int64   `json:"cached_prompt_tokens" doc:"prompt tokens of ok requests served from the prefix cache; null where one of them does not say"`
+	OutputTokens   *int64   `json:"output_tokens" doc:"output tokens of ok requests; null where one of them has no count"`
+	OutputRatio    *float64 `json:"output_length_ratio" doc:"output tokens of ok requests over those asked for"`
+	PromptRatio    *float64 `json:"prompt_length_ratio" doc:"prompt tokens of ok requests over those asked for"`
+	TokensPerChunk *float64 `json:"tokens_per_chunk" doc:"output tokens over events that carried one, of ok requests"`
+	Degenerate     bool     `json:"degenerate_output" doc:"every ok request with 8 or more chunks repeated one text: the model may be broken"`
+
+	Wall              *float64      `json:"wall_s" unit:"s" doc:"whole window: first measured dispatch to last measured end"`
+	OutputTokPerS     *float64      `json:"output_tok_per_s" unit:"tok/s" doc:"output tokens of ok measured requests over wall_s"`
+	TotalTokPerS      *float64      `json:"total_tok_per_s" unit:"tok/s" doc:"prompt and output tokens of ok measured requests over wall_s"`
+	RequestsPerS      *float64      `json:"requests_per_s" unit:"1/s" doc:"ok measured requests over wall_s"`
+	GoodputPerS       *float64      `json:"goodput_per_s" unit:"1/s" doc:"requests that met every declared limit one by one, over wall_s; null where no limit is declared"`
+	SteadyStart       clock.Instant `json:"steady_start_ns" doc:"steady window: the target was first in flight"`
+	SteadyEnd         clock.Instant `json:"steady_end_ns" doc:"steady window: last measured dispatch"`
+	SteadyOutputTokPS *float64      `json:"steady_output_tok_per_s" unit:"tok/s" doc:"output tokens credited evenly over content events in the steady window, warmup's included"`
+	SteadyReason      *string       `json:"steady_reason" doc:"why there is no steady figure"`
+	OutputTokPerSUser *float64      `json:"output_tok_per_s_user" unit:"tok/s" doc:"1 over mean tpot: what one user sees"`
+	TargetInFlight    *int64        `json:"target_in_flight" doc:"requests that should be in flight"`
+	InFlight
+
+	TTFT       Dist `prefix:"ttft" unit:"s" doc:"time to first token"`
+	TTFOT      Dist `prefix:"ttfot" unit:"s" doc:"time to first output that is not reasoning"`
+	TotalTime  Dist `prefix:"total_time" unit:"s" doc:"total time"`
+	TPOT       Dist `prefix:"tpot" unit:"s" doc:"time per output token"`
+	QueueDelay Dist `prefix:"queue_delay" unit:"s" doc:"delay from the client's own caps"`
+	ICL        Dist `prefix:"icl" unit:"s" doc:"gaps between chunks, those of all requests pooled"`
+	ICLMean    Dist `prefix:"icl_mean" unit:"s" doc:"each request's mean gap between chunks"`
+
+	TTFTAll      AllDist `prefix:"ttft_all" unit:"s" doc:"time to first token"`
+	TPOTAll      AllDist `prefix:"tpot_all" unit:"s" doc:"time per output token"`
+	TotalTimeAll AllDist `prefix:"total_time_all" unit:"s" doc:"total time"`
+
+	ContextLength       *int64  `json:"context_length" doc:"context length that the probe filled, or that the service reports"`
+	ContextLengthSource *string `json:"context_length_source" doc:"probe, or reported"`
+	ContextReason       *string `json:"context_length_reason" doc:"why the probe did not fill the context"`
+
+	Health
+	ClientLimited bool `json:"client_limited" doc:"client_lag_p99_s is above 5 ms: the client may have slowed what it measured"`
+
+	Cache string `json:"cache" doc:"isolated: no prompt shares a prefix with another; shared: prompts as they are"`
+}

@@ -1,0 +1,41 @@
+package workload
+
+import "time"
+
+// Request is one request, ready to be sent.
+type Request struct {
+	Body         []byte // JSON of the whole body; not changed after it was made
+	PromptTokens int64  // asked for; 0 where no length was asked for
+	OutputTokens int64  // asked for; 0 where no length was asked for
+	WantText     bool   // the answer's text is needed by a later turn
+}
+
+// Answer is what a turn's request gave, for the turns after it.
+type Answer struct {
+	Text string // the visible output; empty unless the request wanted it
+}
+
+// Session is a session tree: turns that follow each other, each of which may fork further sessions. The tree holds one session slot from its
+// first turn until every turn of every fork has ended.
+type Session struct {
+	Turns []Turn
+}
+
+// Turn is one step of a session: it waits, thinks, sends, and forks.
+type Turn struct {
+	// Join makes the turn wait until the forks started by earlier turns of its session have ended.
+	Join bool
+	// Delay is the think time between the end of the turn before (and of what it joins) and this turn's being ready.
+	Delay time.Duration
+	// Build makes the turn's request from the answers of the turns before it in its session, those of the session it was forked from first.
+	// It runs before the turn is scheduled, never inside a measured interval. Nil: a virtual turn that sends nothing and takes no slot.
+	Build func(answers []Answer) (Request, error)
+	// Forks start when the turn has ended. A fork that inherits is given the answers so far; a fresh one none.
+	Forks []Fork
+}
+
+// Fork is a session started by a turn of another.
+type Fork struct {
+	Session  *Session
+	Inherits bool
+}

@@ -1,0 +1,231 @@
+package schema
+
+import "time"
+
+// Preset is a validated preset: defaults are filled in, trials are expanded, and every trial and point has been checked.
+type Preset struct {
+	Name   string  `json:"name"`
+	Trials []Trial `json:"trials"` // at least one, in the order of the file
+	Load   Load    `json:"load"`
+	Limits Limits  `json:"limits"`
+	Select Select  `json:"select"`
+}
+
+// Trial is one configuration of everything but the load.
+type Trial struct {
+	Name string `json:"trial_name"` // "baseline", "baseline/max-num-seqs=64"; "default" where the preset names none
+	Axes []Axis `json:"axes,omitempty"`
+	Spec Spec   `json:"spec"`
+}
+
+// Axis is one value of the matrix: the path it was set at, as written, and the value as compact JSON.
+type Axis struct {
+	Path  string `json:"path"`
+	Value string `json:"value"`
+}
+
+// Spec is what a trial drives and asks: everything that, with a [PointLoad], lets a point be run.
+type Spec struct {
+	Model    string   `json:"model"`
+	Service  Service  `json:"service"`
+	Workload Workload `json:"workload"`
+	Request  Request  `json:"request"`
+}
+
+// Service is what is driven; exactly one field is set.
+type Service struct {
+	Endpoint  *Endpoint  `json:"endpoint,omitempty"`
+	Simulator *Simulator `json:"simulator,omitempty"`
+}
+
+// Endpoint is a service that is already running.
+type Endpoint struct {
+	URL       string `json:"url"`                   // base of the OpenAI-compatible API, such as http://127.0.0.1:8000/v1
+	APIKeyEnv string `json:"api_key_env,omitempty"` // name of the environment variable that holds the bearer token
+	VerifyTLS bool   `json:"verify_tls"`
+}
+
+// Simulator configures the simulated service. Its fields are named as vLLM names them; those left nil are the profile's.
+type Simulator struct {
+	Profile              string  `json:"profile"`
+	Seed                 int64   `json:"seed"`
+	MaxNumSeqs           *int64  `json:"max_num_seqs,omitempty"`
+	MaxNumBatchedTokens  *int64  `json:"max_num_batched_tokens,omitempty"`
+	MaxModelLen          *int64  `json:"max_model_len,omitempty"`
+	BlockSize            *int64  `json:"block_size,omitempty"`
+	NumGPUBlocks         *int64  `json:"num_gpu_blocks,omitempty"`
+	EnablePrefixCaching  *bool   `json:"enable_prefix_caching,omitempty"`
+	EnableChunkedPrefill *bool   `json:"enable_chunked_prefill,omitempty"`
+	StreamInterval       *int64  `json:"stream_interval,omitempty"`  // tokens in one chunk
+	ReasoningTokens      *int64  `json:"reasoning_tokens,omitempty"` // tokens of reasoning before the visible output
+	ToolCallTokens       *int64  `json:"tool_call_tokens,omitempty"` // tokens sent as a tool call after the visible output
+	Faults               []Fault `json:"faults,omitempty"`
+}
+
+// Fault is something the simulated service does wrong on purpose, to the completion requests it names.
+type Fault struct {
+	Kind        string   `json:"kind"`                   // see #Fault in simulator.cue
+	FromRequest int64    `json:"from_request"`           // first request, counted from 1
+	ToRequest   int64    `json:"to_request,omitempty"`   // last request; 0: all that follow
+	Probability float64  `json:"probability"`            // 0 to 1, of each request
+	InFlight    int64    `json:"in_flight,omitempty"`    // only while at least this many requests are in flight; 0: always
+	Status      int64    `json:"status,omitempty"`       // kind http_error
+	Delay       Duration `json:"delay,omitempty"`        // kinds slow_headers and stall
+	AfterTokens int64    `json:"after_tokens,omitempty"` // kinds stall, stream_error, cut and garbage: tokens sent before it
+}
+
+// Workload is what is asked; exactly one field is set.
+type Workload struct {
+	Fixed  *Fixed  `json:"fixed,omitempty"`
+	Random *Random `json:"random,omitempty"`
+}
+
+// Fixed asks for the same creative-writing text every time, cut to length.
+type Fixed struct {
+	PromptTokens int64 `json:"prompt_tokens"`
+	OutputTokens int64 `json:"output_tokens"`
+}
+
+// Random asks with different words every time.
+type Random struct {
+	PromptTokens int64 `json:"prompt_tokens"`
+	OutputTokens int64 `json:"output_tokens"`
+}
+
+// Name is the workload's key in a preset, such as "random": the label of its data in listings.
+func (w Workload) Name() string {
+	if w.Fixed != nil {
+		return "fixed"
+	}
+	return "random"
+}
+
+// Tokens are the prompt and output lengths that w asks for.
+func (w Workload) Tokens() (prompt, output int64) {
+	if w.Fixed != nil {
+		return w.Fixed.PromptTokens, w.Fixed.OutputTokens
+	}
+	return w.Random.PromptTokens, w.Random.OutputTokens
+}
+
+// Request says how each request is made.
+type Request struct {
+	API            string            `json:"api"` // "chat" or "completions"
+	Temperature    float64           `json:"temperature"`
+	IgnoreEOS      bool              `json:"ignore_eos"`
+	MaxTokensField string            `json:"max_tokens_field"` // "max_tokens" or "max_completion_tokens"
+	Cache          string            `json:"cache"`            // "isolated" or "shared"
+	Timeout        Duration          `json:"timeout"`          // for a whole request
+	IdleTimeout    Duration          `json:"idle_timeout"`     // an idle connection is closed after it
+	HTTP           string            `json:"http"`             // "1.1" or "2"
+	Headers        map[string]Header `json:"headers,omitempty"`
+	ExtraBody      map[string]any    `json:"extra_body,omitempty"` // top-level fields added to each request's body
+}
+
+// Header is a header's value: a literal, or the name of the environment variable that holds it. Exactly one is set.
+type Header struct {
+	Value string `json:"value,omitempty"`
+	Env   string `json:"env,omitempty"`
+}
+
+// Load says how hard the service is driven. A nil sweep is a field that is not set.
+type Load struct {
+	Concurrency              []int64   `json:"concurrency,omitempty"` // sorted, unique, positive: as are all sweeps
+	RequestConcurrency       []int64   `json:"request_concurrency,omitempty"`
+	WarmupRequestConcurrency []int64   `json:"warmup_request_concurrency,omitempty"`
+	PrefillConcurrency       []int64   `json:"prefill_concurrency,omitempty"`
+	Requests                 *int64    `json:"requests,omitempty"` // measured requests of a point
+	RequestsPerSlot          int64     `json:"requests_per_slot"`
+	MinRequests              int64     `json:"min_requests"`
+	Duration                 *Duration `json:"duration,omitempty"` // of the measured phase, in the place of a count
+	WarmupRequests           *int64    `json:"warmup_requests,omitempty"`
+	DrainTimeout             Duration  `json:"drain_timeout"`
+	Repeats                  int64     `json:"repeats"`
+	Seed                     int64     `json:"seed"`
+	Zip                      bool      `json:"zip"`
+	Clip                     bool      `json:"clip"`
+	Oversubscribe            bool      `json:"oversubscribe"`
+}
+
+// PointLoad is the load of one point: the caps in force. A nil cap is not set.
+//
+// The columns stand in every table, so their tags are the contract's names.
+type PointLoad struct {
+	Concurrency                     *int64   `json:"concurrency" doc:"cap on live session trees"`
+	RequestConcurrency              *int64   `json:"request_concurrency" doc:"cap on requests in flight, from dispatch to the end of the response"`
+	WarmupRequestConcurrency        *int64   `json:"warmup_request_concurrency" doc:"the same cap during warmup; request_concurrency where null"`
+	AgenticWarmupRequestConcurrency *int64   `json:"agentic_warmup_request_concurrency" doc:"the same cap for the cache-warmup burst of agentic replay"`
+	PrefillConcurrency              *int64   `json:"prefill_concurrency" doc:"cap on requests between dispatch and first token"`
+	RequestRate                     *float64 `json:"request_rate" doc:"requests per second asked for; null in a closed loop" unit:"1/s"`
+	AskedRequestConcurrency         *int64   `json:"asked_request_concurrency" doc:"request_concurrency as the preset asked for it, before clip lowered it; null where it was not lowered"`
+	AskedPrefillConcurrency         *int64   `json:"asked_prefill_concurrency" doc:"prefill_concurrency as the preset asked for it, before clip lowered it; null where it was not lowered"`
+}
+
+// Slots is what a closed loop keeps in flight: the smaller of concurrency and request_concurrency. One of them is set in every closed loop.
+// The prefill cap is not among them: a slot of it is free again at the first token, so it does not bound how many requests are in flight.
+func (p PointLoad) Slots() int64 {
+	return least(p.Concurrency, p.RequestConcurrency)
+}
+
+// Lanes is the number of lanes that a closed loop runs: concurrency, or where it is not set request_concurrency.
+func (p PointLoad) Lanes() int64 {
+	if p.Concurrency != nil {
+		return *p.Concurrency
+	}
+	return least(p.RequestConcurrency)
+}
+
+func least(caps ...*int64) int64 {
+	var smallest int64
+	for _, c := range caps {
+		if c != nil && (smallest == 0 || *c < smallest) {
+			smallest = *c
+		}
+	}
+	return smallest
+}
+
+// Limits say what counts as good. A nil limit is not set.
+type Limits struct {
+	MaxTTFT          *Duration `json:"max_ttft,omitempty"`
+	TTFTStat         string    `json:"ttft_stat"` // "mean", "max", "p50", "p90", "p95" or "p99": as are all statistics
+	MaxTPOT          *Duration `json:"max_tpot,omitempty"`
+	TPOTStat         string    `json:"tpot_stat"`
+	MaxTotalTime     *Duration `json:"max_total_time,omitempty"`
+	TotalTimeStat    string    `json:"total_time_stat"`
+	MinContextLength *int64    `json:"min_context_length,omitempty"`
+	MaxErrorRate     float64   `json:"max_error_rate"` // 0 to 1
+}
+
+// Select says how the winner is chosen among feasible points and trials.
+type Select struct {
+	Maximize  string    `json:"maximize"` // "output_tok_per_s" or "steady_output_tok_per_s"
+	Across    string    `json:"across"`   // "selected" or "complete"
+	Tolerance Tolerance `json:"tolerance"`
+}
+
+// Tolerance is how far a point may fall short of what it was asked and still be eligible. All are ratios.
+type Tolerance struct {
+	InFlight     float64 `json:"in_flight"`     // least achieved over asked, of requests or sessions in flight
+	OutputLength float64 `json:"output_length"` // least achieved over asked, of output tokens with ignore_eos
+	Rate         float64 `json:"rate"`          // most deviation of the achieved request rate
+}
+
+// Duration is a length of time that reads and writes as text, such as "500ms".
+type Duration time.Duration
+
+// Seconds is d in seconds.
+func (d Duration) Seconds() float64 { return time.Duration(d).Seconds() }
+
+// String writes d as Go does, such as "1m30s".
+func (d Duration) String() string { return time.Duration(d).String() }
+
+// MarshalText writes d as String does.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (d *Duration) UnmarshalText(text []byte) error {
+	parsed, err := time.ParseDuration(string(text))
+	*d = Duration(parsed)
+	return err
+}
