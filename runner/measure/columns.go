@@ -3,8 +3,10 @@ package measure
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -61,19 +63,22 @@ func column(field reflect.StructField, index []int, prefix, unit, doc string) Co
 	return c
 }
 
-// MarshalRow writes a row as a JSON object with the names of [Columns] in their order. An infinite figure, which JSON has no number for, is the
-// string "Infinity".
-func MarshalRow(row any) ([]byte, error) {
-	value := reflect.ValueOf(row)
+// MarshalRow writes a row, or what a pointer to one points to, as a JSON object with the names of [Columns] in their order, less those it is told
+// to omit. An infinite figure, which JSON has no number for, is the string "Infinity"; one that is not a number is null.
+func MarshalRow(row any, omit ...string) ([]byte, error) {
+	value := reflect.Indirect(reflect.ValueOf(row))
 	var out bytes.Buffer
 	out.WriteByte('{')
-	for i, c := range Columns(value.Type()) {
-		if i > 0 {
+	for _, c := range Columns(value.Type()) {
+		if slices.Contains(omit, c.Name) {
+			continue
+		}
+		if out.Len() > 1 {
 			out.WriteByte(',')
 		}
 		text, err := marshalCell(value.FieldByIndex(c.Index))
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("writing column %s: %w", c.Name, err)
 		}
 		name, err := json.Marshal(c.Name)
 		if err != nil {
@@ -94,7 +99,10 @@ func marshalCell(cell reflect.Value) ([]byte, error) {
 			return []byte("null"), nil
 		}
 	case *float64:
-		if v != nil && math.IsInf(*v, 1) {
+		switch {
+		case v == nil || math.IsNaN(*v):
+			return []byte("null"), nil
+		case math.IsInf(*v, 1):
 			return []byte(`"Infinity"`), nil
 		}
 	}

@@ -12,7 +12,9 @@ type Outcome struct {
 	Started  clock.Instant
 	Finished clock.Instant
 
-	// Target is how many requests should be in flight at once; TargetSessions how many session trees. 0: not bounded.
+	// Target is how many requests should be in flight at once, TargetSessions how many session trees. 0: not bounded. Where requests can't be
+	// kept at their cap, as with think time and in trees that join, Target is 0 and the sessions bind; in an open loop both are 0 and the rate
+	// binds.
 	Target, TargetSessions int64
 
 	Aborted     string // why the point was given up; empty where it was not

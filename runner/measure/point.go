@@ -16,8 +16,7 @@ const (
 )
 
 // Dist describes the values that ok requests gave: sample standard deviation (ddof 1), percentiles by linear interpolation between order
-// statistics at (n-1)q. A figure that n is too small for is nil: the mean and the extremes need 1 value, the deviation 2, p50 2, p90 10, p95 20
-// and p99 100.
+// statistics at (n-1)q. A figure that n is too small for is nil; see [MinSamples].
 type Dist struct {
 	N    int64    `json:"n" doc:"number of values"`
 	Mean *float64 `json:"mean" unit:"prefixed" doc:"mean"`
@@ -31,7 +30,7 @@ type Dist struct {
 }
 
 // AllDist describes the same values with each failure counted as +Inf, so that overload can't hide behind survivors. What limits are held
-// against.
+// against. A figure is nil where the values and the failures together are too few for it.
 type AllDist struct {
 	Mean *float64 `json:"mean" unit:"prefixed" doc:"mean, failures counted as infinite,"`
 	Max  *float64 `json:"max" unit:"prefixed" doc:"greatest, failures counted as infinite,"`
@@ -56,6 +55,34 @@ type Counts struct {
 
 // Failed is the number of failures: all but ok and cancelled.
 func (c Counts) Failed() int64 { return c.Issued - c.OK - c.Cancelled }
+
+// Of points to the count of a status, and is nil for one that is none of [Statuses].
+func (c *Counts) Of(s Status) *int64 {
+	switch s {
+	case OK:
+		return &c.OK
+	case HTTPError:
+		return &c.HTTPError
+	case ConnectError:
+		return &c.ConnectError
+	case StreamError:
+		return &c.StreamError
+	case Truncated:
+		return &c.Truncated
+	case Empty:
+		return &c.Empty
+	case Timeout:
+		return &c.Timeout
+	case Cancelled:
+		return &c.Cancelled
+	}
+	return nil
+}
+
+// Conserved reports whether every request has been counted under exactly one status.
+func (c Counts) Conserved() bool {
+	return c.Issued == c.OK+c.HTTPError+c.ConnectError+c.StreamError+c.Truncated+c.Empty+c.Timeout+c.Cancelled
+}
 
 // InFlight is how much was in flight at once, as a time-weighted mean and a peak.
 type InFlight struct {
@@ -122,7 +149,9 @@ type Point struct {
 	SteadyOutputTokPS *float64      `json:"steady_output_tok_per_s" unit:"tok/s" doc:"output tokens credited evenly over content events in the steady window, warmup's included"`
 	SteadyReason      *string       `json:"steady_reason" doc:"why there is no steady figure"`
 	OutputTokPerSUser *float64      `json:"output_tok_per_s_user" unit:"tok/s" doc:"1 over mean tpot: what one user sees"`
-	TargetInFlight    *int64        `json:"target_in_flight" doc:"requests that should be in flight"`
+	TargetInFlight    *int64        `json:"target_in_flight" doc:"requests that should be in flight; null where another dimension binds"`
+	TargetSessions    *int64        `json:"target_sessions_in_flight" doc:"sessions that should be live; null where they are not bounded"`
+	AchievedRate      *float64      `json:"achieved_request_rate" unit:"1/s" doc:"measured requests dispatched per second between the first and the last of them"`
 	InFlight
 
 	TTFT       Dist `prefix:"ttft" unit:"s" doc:"time to first token"`
@@ -132,6 +161,9 @@ type Point struct {
 	QueueDelay Dist `prefix:"queue_delay" unit:"s" doc:"delay from the client's own caps"`
 	ICL        Dist `prefix:"icl" unit:"s" doc:"gaps between chunks, those of all requests pooled"`
 	ICLMean    Dist `prefix:"icl_mean" unit:"s" doc:"each request's mean gap between chunks"`
+
+	TTFTDrift     *float64 `json:"ttft_drift" doc:"median time to first token of the last third of ok requests over that of the first third; null below 30 of them"`
+	TTFTAfterWave *float64 `json:"ttft_after_first_wave_p95_s" unit:"s" doc:"95th percentile of time to first token without the first requests, as many as should be in flight"`
 
 	TTFTAll      AllDist `prefix:"ttft_all" unit:"s" doc:"time to first token"`
 	TPOTAll      AllDist `prefix:"tpot_all" unit:"s" doc:"time per output token"`
@@ -144,5 +176,27 @@ type Point struct {
 	Health
 	ClientLimited bool `json:"client_limited" doc:"client_lag_p99_s is above 5 ms: the client may have slowed what it measured"`
 
-	Cache string `json:"cache" doc:"isolated: no prompt shares a prefix with another; shared: prompts as they are"`
+	Cache     string `json:"cache" doc:"isolated: no prompt shares a prefix with another; shared: prompts as they are"`
+	IgnoreEOS bool   `json:"ignore_eos" doc:"the service was asked to go on until the wanted output length"`
+}
+
+// Asked is what a point should have kept up, and what it did, in the dimension that binds.
+type Asked struct {
+	Dimension string   // "requests" or "sessions", in flight, or "rate"
+	Target    float64  // as many at once, or as many per second
+	Achieved  *float64 // mean in the steady window, or the achieved rate; nil where it is not known
+}
+
+// Asked gives the dimension that binds: requests in flight where they have a target, else sessions in flight, else the request rate. It is false
+// where none has a target.
+func (p *Point) Asked() (Asked, bool) {
+	switch {
+	case p.TargetInFlight != nil:
+		return Asked{"requests", float64(*p.TargetInFlight), p.SteadyMeanRequests}, true
+	case p.TargetSessions != nil:
+		return Asked{"sessions", float64(*p.TargetSessions), p.SteadyMeanSessions}, true
+	case p.RequestRate != nil:
+		return Asked{"rate", *p.RequestRate, p.AchievedRate}, true
+	}
+	return Asked{}, false
 }

@@ -104,15 +104,14 @@ type Metrics struct {
 
 // MetricsOf derives the figures of r.
 func MetricsOf(r *Record) Metrics {
-	return Metrics{
-		TTFT:       r.FirstToken.SecondsSince(r.Dispatched),
-		TTFOT:      r.FirstOutput.SecondsSince(r.Dispatched),
-		TotalTime:  r.Ended.SecondsSince(r.Dispatched),
-		TPOT:       tpot(r),
-		QueueDelay: r.Dispatched.SecondsSince(r.Scheduled),
-		ICLMean:    iclMean(r.Chunks),
-	}
+	return Metrics{TTFT: ttft(r), TTFOT: ttfot(r), TotalTime: totalTime(r), TPOT: tpot(r), QueueDelay: queueDelay(r), ICLMean: iclMean(r)}
 }
+
+// Small enough to be inlined, so that a figure which is only looked at costs no allocation.
+func ttft(r *Record) *float64       { return r.FirstToken.SecondsSince(r.Dispatched) }
+func ttfot(r *Record) *float64      { return r.FirstOutput.SecondsSince(r.Dispatched) }
+func totalTime(r *Record) *float64  { return r.Ended.SecondsSince(r.Dispatched) }
+func queueDelay(r *Record) *float64 { return r.Dispatched.SecondsSince(r.Scheduled) }
 
 // tpot spreads the time after the first token over the tokens that came after its event, which counts one token where its count is not known.
 func tpot(r *Record) *float64 {
@@ -133,12 +132,12 @@ func tpot(r *Record) *float64 {
 }
 
 // iclMean telescopes: the mean of the gaps is the whole span over their number.
-func iclMean(chunks []int64) *float64 {
-	if len(chunks) < 2 {
+func iclMean(r *Record) *float64 {
+	gaps := len(r.Chunks) - 1
+	if gaps < 1 {
 		return nil
 	}
-	span := time.Duration(chunks[len(chunks)-1] - chunks[0])
-	mean := span.Seconds() / float64(len(chunks)-1)
+	mean := time.Duration(r.Chunks[gaps]-r.Chunks[0]).Seconds() / float64(gaps)
 	return &mean
 }
 

@@ -1,0 +1,151 @@
+package measure
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"sweetspot/schema"
+)
+
+// MinSamples is how many values a statistic needs to be defined: "mean", "min" and "max" 1, "std" 2, and a percentile such as "p99" the least n
+// for which n*(100-p) >= 100. It is 0 for a name that is none of these.
+func MinSamples(stat string) int64 {
+	switch stat {
+	case "mean", "min", "max":
+		return 1
+	case "std", "p50":
+		return 2
+	case "p90":
+		return 10
+	case "p95":
+		return 20
+	case "p99":
+		return 100
+	}
+	return 0
+}
+
+// Quantile is the given percentile, 1 to 99, of values in ascending order: linear interpolation between the order statistics around
+// (n-1)*percent/100, which is the default of numpy.percentile. It is nil where n is too small to know it, n*(100-percent) < 100.
+//
+// The rank is computed in integers, so that a percentile that falls upon a value is that value, also where its neighbour is infinite. Between a
+// finite and an infinite value lies an infinite one.
+func Quantile(sorted []float64, percent int) *float64 {
+	return quantile(sorted, percent, 1)
+}
+
+// number is a value in base units, or a whole number of some other unit.
+type number interface{ ~int64 | ~float64 }
+
+// quantile divides by perUnit the percentile of values that are in a finer unit than their base unit, such as nanoseconds.
+func quantile[T number](sorted []T, percent int, perUnit float64) *float64 {
+	n := len(sorted)
+	if n*(100-percent) < 100 {
+		return nil
+	}
+	rank := (n - 1) * percent
+	at, rest := rank/100, rank%100
+	value := float64(sorted[at])
+	if rest > 0 {
+		above := float64(sorted[at+1])
+		if math.IsInf(above, 1) {
+			return &above
+		}
+		value += (above - value) * float64(rest) / 100
+	}
+	value /= perUnit
+	return &value
+}
+
+// Describe gives the statistics of values, in any order, which it leaves as they are. Values must be finite or +Inf; with +Inf among them the
+// deviation is nil.
+func Describe(values []float64) Dist {
+	own := slices.Clone(values)
+	sortFloats(own)
+	return describe(own, 1)
+}
+
+// describeNanoseconds gives the statistics in seconds of durations in ascending order.
+func describeNanoseconds(sorted []int64) Dist {
+	return describe(sorted, float64(time.Second))
+}
+
+// describe sums in ascending order, so that the order in which values came changes no figure.
+func describe[T number](sorted []T, perUnit float64) Dist {
+	n := len(sorted)
+	if n == 0 {
+		return Dist{}
+	}
+	mean := meanOf(sorted)
+	least, greatest := float64(sorted[0])/perUnit, float64(sorted[n-1])/perUnit
+	d := Dist{N: int64(n), Mean: scaled(mean, perUnit), Min: &least, Max: &greatest, Std: deviation(sorted, mean, perUnit)}
+	d.P50, d.P90 = quantile(sorted, 50, perUnit), quantile(sorted, 90, perUnit)
+	d.P95, d.P99 = quantile(sorted, 95, perUnit), quantile(sorted, 99, perUnit)
+	return d
+}
+
+func meanOf[T number](values []T) float64 {
+	var sum float64
+	for _, v := range values {
+		sum += float64(v)
+	}
+	return sum / float64(len(values))
+}
+
+// deviation is the sample standard deviation in two passes: the one-pass formula loses its digits where the deviation is small beside the mean.
+func deviation[T number](values []T, mean, perUnit float64) *float64 {
+	if len(values) < 2 || math.IsInf(mean, 0) {
+		return nil
+	}
+	var squares float64
+	for _, v := range values {
+		off := float64(v) - mean
+		squares += off * off
+	}
+	return scaled(math.Sqrt(squares/float64(len(values)-1)), perUnit)
+}
+
+func scaled(value, perUnit float64) *float64 {
+	value /= perUnit
+	return &value
+}
+
+// describeAll gives the statistics of values in ascending order and of failures more, each of which counts as +Inf.
+func describeAll(sorted []float64, failures int64) AllDist {
+	all := slices.Grow(sorted, int(failures))
+	for range failures {
+		all = append(all, math.Inf(1))
+	}
+	d := describe(all, 1)
+	return AllDist{Mean: d.Mean, Max: d.Max, P50: d.P50, P90: d.P90, P95: d.P95, P99: d.P99}
+}
+
+// Stat is the statistic of that name, one of "mean", "max", "p50", "p90", "p95" and "p99"; nil where it is not known, and for any other name.
+func (d AllDist) Stat(name string) *float64 {
+	switch name {
+	case "mean":
+		return d.Mean
+	case "max":
+		return d.Max
+	case "p50":
+		return d.P50
+	case "p90":
+		return d.P90
+	case "p95":
+		return d.P95
+	case "p99":
+		return d.P99
+	}
+	return nil
+}
+
+// Meets reports whether a figure in seconds is within a limit; one that equals it is. Both are compared in whole nanoseconds, the grain of the
+// clock, so that the rounding of a mean or of an interpolation decides nothing. A figure that is missing, not a number, infinite, zero or
+// negative meets no limit: it is no measurement of a time.
+func Meets(seconds *float64, limit schema.Duration) bool {
+	if seconds == nil || math.IsNaN(*seconds) || *seconds <= 0 || math.IsInf(*seconds, 0) {
+		return false
+	}
+	return math.Round(*seconds*float64(time.Second)) <= float64(limit)
+}

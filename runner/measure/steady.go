@@ -1,0 +1,103 @@
+package measure
+
+import (
+	"fmt"
+	"slices"
+
+	"sweetspot/runner/clock"
+)
+
+// steadyShare is the least share of the target that the mean in flight must have for the steady window to be called steady.
+const steadyShare = 0.95
+
+// window is a stretch of time, its start included and its end not.
+type window struct{ from, to clock.Instant }
+
+// steady fills in the steady window of p: from the target's first being in flight, once the measured phase has begun, to the last measured
+// dispatch. Before the measured phase nothing is asked to be steady: warmup has caps of its own, and a cold service.
+func (p *Point) steady(o *Outcome, f *flights, g *gathered) {
+	w, reason := steadyWindow(o, f, g)
+	if reason == "" {
+		p.SteadyStart, p.SteadyEnd = w.from, w.to
+		p.SteadyMeanSessions = f.sessions.mean(w.from, w.to)
+		p.SteadyMeanRequests = f.requests.mean(w.from, w.to)
+		p.SteadyMeanPrefills = f.prefills.mean(w.from, w.to)
+		reason = p.unsteady()
+	}
+	if reason == "" {
+		p.SteadyOutputTokPS, reason = steadyThroughput(o.Records, w)
+	}
+	if reason != "" {
+		p.SteadyReason = &reason
+	}
+}
+
+func steadyWindow(o *Outcome, f *flights, g *gathered) (w window, reason string) {
+	live, target, what := &f.requests, o.Target, "requests"
+	if target == 0 {
+		live, target, what = &f.sessions, o.TargetSessions, "sessions"
+	}
+	if target == 0 {
+		return w, "neither requests nor sessions in flight have a target"
+	}
+	if g.counts.Issued == 0 {
+		return w, "no request was measured"
+	}
+	from, reached := live.reach(target, g.firstDispatch, g.lastDispatch)
+	if reached {
+		return window{from, g.lastDispatch}, ""
+	}
+	var most int64
+	if peak := live.peak(g.firstDispatch, g.lastDispatch); peak != nil {
+		most = *peak
+	}
+	return w, fmt.Sprintf("at most %d of %d %s were in flight before the last was dispatched", most, target, what)
+}
+
+// unsteady says why the steady window is not steady, and is empty where it is.
+func (p *Point) unsteady() string {
+	asked, ok := p.Asked()
+	if !ok || asked.Achieved == nil || *asked.Achieved >= steadyShare*asked.Target {
+		return ""
+	}
+	return fmt.Sprintf("a mean of %.4g %s in flight is below %g %% of the target of %g", *asked.Achieved, asked.Dimension, 100*steadyShare, asked.Target)
+}
+
+// steadyThroughput is the rate of output tokens within w: those of each ok request, of whatever phase, spread evenly over its events.
+func steadyThroughput(records []Record, w window) (rate *float64, reason string) {
+	var tokens int64
+	var parts []float64 // of requests that lie half within w, summed in ascending order
+	for i := range records {
+		r := &records[i]
+		if r.Status != OK || !w.overlaps(r) {
+			continue
+		}
+		within := w.chunks(r)
+		if r.OutputTokens == nil || len(r.Chunks) == 0 {
+			return nil, "a request in it has no token count"
+		}
+		if within == len(r.Chunks) {
+			tokens += *r.OutputTokens
+		} else if within > 0 {
+			parts = append(parts, float64(*r.OutputTokens)*float64(within)/float64(len(r.Chunks)))
+		}
+	}
+	slices.Sort(parts)
+	sum := float64(tokens)
+	for _, part := range parts {
+		sum += part
+	}
+	sum /= w.to.Sub(w.from).Seconds()
+	return &sum, ""
+}
+
+func (w window) overlaps(r *Record) bool { return r.Dispatched < w.to && r.Ended > w.from }
+
+// chunks is how many of the events of r that carried a token lie within w.
+func (w window) chunks(r *Record) int {
+	before := func(at clock.Instant) int {
+		n, _ := slices.BinarySearch(r.Chunks, int64(at-r.Dispatched))
+		return n
+	}
+	return before(w.to) - before(w.from)
+}

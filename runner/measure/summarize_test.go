@@ -1,0 +1,494 @@
+package measure
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"sweetspot/runner/clock"
+	"sweetspot/schema"
+)
+
+const second = clock.Instant(1e9)
+
+// at is an instant some milliseconds into the tests' time.
+func at(ms int64) clock.Instant { return 1000*second + clock.Instant(ms*1e6) }
+
+// request is an ok request of the measured phase: scheduled 1 ms before its dispatch, ended with its last chunk. Times are in milliseconds.
+func request(dispatched, tokens int64, chunks ...int64) Record {
+	r := Record{Phase: Measured, Status: OK, Scheduled: at(dispatched - 1), Dispatched: at(dispatched), OutputTokens: &tokens, PromptTokens: ref(int64(100))}
+	for _, chunk := range chunks {
+		r.Chunks = append(r.Chunks, int64(at(chunk)-r.Dispatched))
+	}
+	r.FirstToken, r.FirstOutput, r.LastToken = at(chunks[0]), at(chunks[0]), at(chunks[len(chunks)-1])
+	r.Ended = r.LastToken
+	return r
+}
+
+func failure(dispatched, ended int64, status Status, message string) Record {
+	return Record{Phase: Measured, Status: status, Error: &message, Scheduled: at(dispatched - 1), Dispatched: at(dispatched), Ended: at(ended)}
+}
+
+func warmup(r Record) Record {
+	r.Phase = Warmup
+	return r
+}
+
+// numbered gives records their places in the order of dispatch.
+func numbered(records ...Record) []Record {
+	for i := range records {
+		records[i].Index = int64(i)
+	}
+	return records
+}
+
+// twoLanes is a closed loop of two lanes, small enough to be reckoned by hand:
+//
+//	lane 0:  warmup 0-30   ok 31-62   http_error 63-70   ok 71-121
+//	lane 1:  warmup 0-110                                          ok 112-142
+func twoLanes() Outcome {
+	carried := warmup(request(0, 6, 10, 60, 110))
+	third := request(71, 4, 91, 101, 111, 121)
+	first := request(31, 5, 41, 51, 61)
+	first.Ended = at(62)
+	return Outcome{
+		Records:  numbered(warmup(request(0, 6, 10, 20, 30)), carried, first, failure(63, 70, HTTPError, "503: busy"), third, request(112, 2, 132, 142)),
+		Sessions: []Span{{at(0), at(30)}, {at(0), at(110)}, {at(30), at(62)}, {at(62), at(70)}, {at(70), at(121)}, {at(111), at(142)}},
+		Started:  at(0), Finished: at(142), Target: 2, TargetSessions: 2,
+		Health: Health{LagP99: ref(0.0051)},
+	}
+}
+
+func TestSummarizeByHand(t *testing.T) {
+	limit := schema.Duration(15 * time.Millisecond)
+	load := schema.PointLoad{Concurrency: ref(int64(2))}
+	got := Summarize(twoLanes(), load, schema.Limits{MaxTTFT: &limit})
+	inf := math.Inf(1)
+	tenths := Dist{N: 6, Mean: ref(0.01), Std: ref(0.0), Min: ref(0.01), Max: ref(0.01), P50: ref(0.01)}
+	meanGap := tenths
+	meanGap.N = 3
+	lag := meanGap
+	lag.Mean, lag.Min, lag.Max, lag.P50 = ref(0.001), ref(0.001), ref(0.001), ref(0.001)
+	ttft := Dist{N: 3, Mean: ref(0.05 / 3), Std: ref(0.01 / math.Sqrt(3)), Min: ref(0.01), Max: ref(0.02), P50: ref(0.02)}
+	want := Point{
+		PointLoad: load, Status: PointCompleted, Started: at(0), Finished: at(142),
+		Counts:       Counts{Issued: 4, OK: 3, HTTPError: 1},
+		WarmupIssued: 2, SuccessRate: ref(0.75), ErrorRate: ref(0.25), ErrorExample: ref("http_error: 503: busy"),
+		PromptTokens: ref(int64(300)), OutputTokens: ref(int64(11)), TokensPerChunk: ref(11.0 / 9),
+		Wall: ref(0.111), OutputTokPerS: ref(11 / 0.111), TotalTokPerS: ref(311 / 0.111), RequestsPerS: ref(3 / 0.111), GoodputPerS: ref(1 / 0.111),
+		// From 31, when the second lane's warmup was still in flight. Of its 3 chunks 2 lie in the window, of the request of 71 all but the last.
+		SteadyStart: at(31), SteadyEnd: at(112), SteadyOutputTokPS: ref((6.0*2/3 + 5 + 4.0*3/4) / 0.081),
+		OutputTokPerSUser: ref(3 / 0.025), TargetInFlight: ref(int64(2)), TargetSessions: ref(int64(2)), AchievedRate: ref(3 / 0.081),
+		InFlight: InFlight{
+			MeanSessions: ref(200.0 / 111), PeakSessions: ref(int64(2)),
+			MeanRequests: ref(197.0 / 111), PeakRequests: ref(int64(2)),
+			MeanPrefills: ref(57.0 / 111), PeakPrefills: ref(int64(1)),
+			SteadyMeanSessions: ref(161.0 / 81), SteadyMeanRequests: ref(158.0 / 81), SteadyMeanPrefills: ref(37.0 / 81),
+		},
+		TTFT: ttft, TTFOT: ttft, QueueDelay: lag, ICL: tenths, ICLMean: meanGap,
+		TotalTime: Dist{N: 3, Mean: ref(0.111 / 3), Std: ref(math.Sqrt((36.0 + 169 + 49) / 2 / 1e6)), Min: ref(0.03), Max: ref(0.05), P50: ref(0.031)},
+		TPOT:      Dist{N: 3, Mean: ref(0.025 / 3), Std: ref(0.005 / math.Sqrt(3)), Min: ref(0.005), Max: ref(0.01), P50: ref(0.01)},
+		TTFTAll:   AllDist{Mean: &inf, Max: &inf, P50: ref(0.02)},
+		TPOTAll:   AllDist{Mean: &inf, Max: &inf, P50: ref(0.01)},
+		// Of 30, 31, 50 and infinite: between 31 and 50.
+		TotalTimeAll: AllDist{Mean: &inf, Max: &inf, P50: ref(0.0405)},
+		Health:       Health{LagP99: ref(0.0051)}, ClientLimited: true,
+	}
+	if diff := cmp.Diff(want, got, nearly); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestSummarizeNothing(t *testing.T) {
+	got := Summarize(Outcome{Started: at(0), Finished: at(1)}, schema.PointLoad{}, schema.Limits{MaxTTFT: ref(schema.Duration(time.Second))})
+	reason, steady := "no request was measured", "neither requests nor sessions in flight have a target"
+	want := Point{Started: at(0), Finished: at(1), Status: PointFailed, Reason: &reason, SteadyReason: &steady}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestPointStatus(t *testing.T) {
+	cancelled := failure(0, 10, Cancelled, "declared")
+	for _, test := range []struct {
+		name    string
+		change  func(o *Outcome)
+		status  PointStatus
+		reason  string
+		example string
+	}{
+		{"fine", func(o *Outcome) {}, PointCompleted, "", "http_error: 503: busy"},
+		{"aborted", func(o *Outcome) { o.Aborted = "cache reset: 404" }, PointFailed, "cache reset: 404", "http_error: 503: busy"},
+		{"interrupted", func(o *Outcome) { o.Interrupted, o.Aborted = true, "x" }, PointInterrupted, "the run was interrupted during the point", "http_error: 503: busy"},
+		{"warmup only", func(o *Outcome) { o.Records = o.Records[:2] }, PointFailed, "no request was measured", ""},
+		{"cancelled", func(o *Outcome) { o.Records = numbered(cancelled, cancelled) }, PointFailed, "all 2 requests were cancelled", ""},
+		{"unknown status", func(o *Outcome) { o.Records[2].Status = "" }, PointFailed, "the requests by status do not add up to the 4 issued", "http_error: 503: busy"},
+		// The commonest class, and of equals the one that the statuses list first; the message of its first request.
+		{"none ok", func(o *Outcome) {
+			o.Records = numbered(failure(0, 5, Timeout, "t"), failure(1, 5, StreamError, "first"), failure(2, 5, StreamError, "second"),
+				failure(3, 5, Empty, "e"), failure(4, 5, Timeout, "t"), cancelled)
+		}, PointFailed, "none of 6 requests was ok: stream_error: first", "stream_error: first"},
+		{"no message", func(o *Outcome) {
+			r := failure(0, 5, Empty, "")
+			r.Error = nil
+			o.Records = numbered(r)
+		}, PointFailed, "none of 1 requests was ok: empty", "empty"},
+	} {
+		o := twoLanes()
+		test.change(&o)
+		p := Summarize(o, schema.PointLoad{}, schema.Limits{})
+		if p.Status != test.status || textOr(p.Reason, "") != test.reason || textOr(p.ErrorExample, "") != test.example {
+			t.Errorf("%s: %s, reason %q, example %q", test.name, p.Status, textOr(p.Reason, ""), textOr(p.ErrorExample, ""))
+		}
+	}
+}
+
+// Tokens that the service did not report are not taken to be those asked for, nor the chunks. Regression:
+// https://github.com/kubernetes-sigs/inference-perf/pull/410 and the rivals that fell back to the tokens asked for.
+func TestMissingTokenCounts(t *testing.T) {
+	o := twoLanes()
+	for i := range o.Records {
+		o.Records[i].RequestedOutputTokens = ref(int64(8))
+	}
+	o.Records[4].OutputTokens = nil
+	p := Summarize(o, schema.PointLoad{}, schema.Limits{})
+	if p.OutputTokens != nil || p.OutputTokPerS != nil || p.TotalTokPerS != nil || p.TokensPerChunk != nil || p.OutputRatio != nil || p.SteadyOutputTokPS != nil {
+		t.Errorf("figures without a count: %v %v %v %v %v %v", p.OutputTokens, p.OutputTokPerS, p.TotalTokPerS, p.TokensPerChunk, p.OutputRatio, p.SteadyOutputTokPS)
+	}
+	if got := textOr(p.SteadyReason, ""); got != "a request in it has no token count" {
+		t.Errorf("steady reason %q", got)
+	}
+	if p.TPOT.N != 2 || p.TTFT.N != 3 || *p.RequestedOK != 24 {
+		t.Errorf("n of tpot %d, of ttft %d, requested %d", p.TPOT.N, p.TTFT.N, *p.RequestedOK)
+	}
+}
+
+func TestLengthRatios(t *testing.T) {
+	o := twoLanes()
+	for i := range o.Records {
+		o.Records[i].RequestedOutputTokens, o.Records[i].RequestedPromptTokens = ref(int64(5)), ref(int64(80))
+	}
+	p := Summarize(o, schema.PointLoad{}, schema.Limits{})
+	if diff := cmp.Diff([]*float64{ref(11.0 / 15), ref(1.25)}, []*float64{p.OutputRatio, p.PromptRatio}, nearly); diff != "" {
+		t.Error(diff)
+	}
+	o.Records[2].RequestedPromptTokens = nil
+	if p := Summarize(o, schema.PointLoad{}, schema.Limits{}); p.PromptRatio != nil {
+		t.Errorf("prompt ratio %v though one asked for no length", *p.PromptRatio)
+	}
+}
+
+// Regression: https://github.com/vllm-project/guidellm/issues/444. Failures change no latency, yet can't hide: with more than half of the
+// requests failed, the median with failures counted is infinite.
+func TestFailuresStayOutOfLatencies(t *testing.T) {
+	clean, failing := twoLanes(), twoLanes()
+	failing.Records = slices.Clone(clean.Records)
+	for range 3 {
+		cut := failure(112, 113, Truncated, "cut at the drain deadline")
+		cut.FirstToken = at(113)
+		failing.Records = append(failing.Records, cut)
+	}
+	failing.Records = numbered(failing.Records...)
+	a, b := Summarize(clean, schema.PointLoad{}, schema.Limits{}), Summarize(failing, schema.PointLoad{}, schema.Limits{})
+	if diff := cmp.Diff([]Dist{a.TTFT, a.TPOT, a.TotalTime, a.ICL}, []Dist{b.TTFT, b.TPOT, b.TotalTime, b.ICL}); diff != "" {
+		t.Errorf("failures changed a latency: %s", diff)
+	}
+	if b.TTFTAll.P50 == nil || !math.IsInf(*b.TTFTAll.P50, 1) {
+		t.Errorf("median with 4 of 7 failed: %v", b.TTFTAll.P50)
+	}
+}
+
+// A request cancelled by the preset is neither a success nor a failure.
+func TestCancelledCountsAsNeither(t *testing.T) {
+	o := twoLanes()
+	o.Records = numbered(append(slices.Clone(o.Records), failure(113, 114, Cancelled, "declared"))...)
+	p := Summarize(o, schema.PointLoad{}, schema.Limits{})
+	if diff := cmp.Diff([]*float64{ref(0.25), ref(0.6), ref(0.02)}, []*float64{p.ErrorRate, p.SuccessRate, p.TTFTAll.P50}, nearly); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Regression: https://github.com/vllm-project/vllm-omni/issues/6693. One token has no time per output token, rather than one of 0, and meets no
+// limit on it. In the statistics with failures it is left out: it says nothing of the pace, good or bad.
+func TestOneTokenHasNoTPOT(t *testing.T) {
+	limit := schema.Duration(time.Second)
+	o := Outcome{Records: numbered(request(0, 1, 10), request(20, 3, 30, 40, 50), failure(60, 70, Timeout, "t")), Target: 1}
+	p := Summarize(o, schema.PointLoad{}, schema.Limits{MaxTPOT: &limit})
+	if p.TPOT.N != 1 || *p.TPOT.Min != 0.01 || p.TPOTAll.P50 == nil || !math.IsInf(*p.TPOTAll.P50, 1) {
+		t.Errorf("tpot of %d, min %v, median with failures %v", p.TPOT.N, p.TPOT.Min, p.TPOTAll.P50)
+	}
+	if diff := cmp.Diff(ref(1/0.07), p.GoodputPerS, nearly); diff != "" {
+		t.Errorf("goodput: %s", diff)
+	}
+}
+
+// With several tokens in the first event, the time after it belongs to the others.
+func TestFirstEventTokens(t *testing.T) {
+	r := request(0, 9, 10, 30)
+	r.FirstEventTokens = ref(int64(4))
+	if diff := cmp.Diff(ref(0.004), MetricsOf(&r).TPOT, nearly); diff != "" {
+		t.Error(diff)
+	}
+	r.FirstEventTokens = ref(int64(9))
+	if got := MetricsOf(&r).TPOT; got != nil {
+		t.Errorf("no token after the first event, yet tpot %v", *got)
+	}
+}
+
+// Regression: https://github.com/vllm-project/guidellm/issues/1145. One stall of a second among a hundred gaps is seen in the pooled gaps, and
+// not in the mean of each request.
+func TestStallIsSeenInPooledGaps(t *testing.T) {
+	var records []Record
+	for i := range int64(100) {
+		start := i * 10000
+		chunks := []int64{start + 10}
+		for c := range int64(50) {
+			gap := int64(10)
+			if c == 25 {
+				gap = 1000
+			}
+			chunks = append(chunks, chunks[len(chunks)-1]+gap)
+		}
+		records = append(records, request(start, 51, chunks...))
+	}
+	p := Summarize(Outcome{Records: numbered(records...), Target: 1}, schema.PointLoad{}, schema.Limits{})
+	if *p.ICL.P99 != 1 || *p.ICLMean.P99 > 0.03 || p.ICL.N != 5000 || p.ICLMean.N != 100 {
+		t.Errorf("p99 of %d gaps %v, of %d means %v", p.ICL.N, *p.ICL.P99, p.ICLMean.N, *p.ICLMean.P99)
+	}
+}
+
+// A model that says one thing over and over is flagged, and a short answer like "1" is no sign of it.
+func TestDegenerateOutput(t *testing.T) {
+	long := func(distinct *int64) Record {
+		r := request(0, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9)
+		r.DistinctChunks = distinct
+		return r
+	}
+	short := request(0, 2, 1, 2)
+	short.DistinctChunks = ref(int64(1))
+	for _, test := range []struct {
+		name    string
+		records []Record
+		want    bool
+	}{
+		{"all repeat", []Record{long(ref(int64(1))), long(ref(int64(1))), short}, true},
+		{"one varies", []Record{long(ref(int64(1))), long(ref(int64(2)))}, false},
+		{"only short", []Record{short, short}, false},
+		{"unknown", []Record{long(nil)}, false},
+	} {
+		p := Summarize(Outcome{Records: numbered(test.records...), Target: 1}, schema.PointLoad{}, schema.Limits{})
+		if p.Degenerate != test.want {
+			t.Errorf("%s: degenerate %v", test.name, p.Degenerate)
+		}
+	}
+}
+
+func TestSteadyWindow(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		change func(o *Outcome)
+		start  clock.Instant
+		end    clock.Instant
+		reason string
+	}{
+		{"target in the measured phase", func(o *Outcome) {}, at(31), at(112), ""},
+		{"never reached", func(o *Outcome) { o.Target = 3 }, 0, 0, "at most 2 of 3 requests were in flight before the last was dispatched"},
+		{"sessions bind", func(o *Outcome) { o.Target = 0 }, at(31), at(112), ""},
+		{"nothing binds", func(o *Outcome) { o.Target, o.TargetSessions = 0, 0 }, 0, 0, "neither requests nor sessions in flight have a target"},
+		{"half empty", func(o *Outcome) { o.Records[1].Ended = at(40) }, at(31), at(112), "a mean of 1.086 requests in flight is below 95 % of the target of 2"},
+	} {
+		o := twoLanes()
+		test.change(&o)
+		p := Summarize(o, schema.PointLoad{}, schema.Limits{})
+		if p.SteadyStart != test.start || p.SteadyEnd != test.end || textOr(p.SteadyReason, "") != test.reason {
+			t.Errorf("%s: %d to %d, %q", test.name, p.SteadyStart, p.SteadyEnd, textOr(p.SteadyReason, ""))
+		}
+		if (p.SteadyOutputTokPS == nil) != (test.reason != "") {
+			t.Errorf("%s: throughput %v", test.name, p.SteadyOutputTokPS)
+		}
+	}
+}
+
+// Warmup may run at another load than the measured phase, which then begins above its cap: the window starts where the cap holds.
+func TestSteadyWindowLeavesOutBusierWarmup(t *testing.T) {
+	o := Outcome{
+		Records: numbered(warmup(request(0, 2, 10, 50)), warmup(request(0, 2, 10, 20)), warmup(request(0, 2, 10, 20)),
+			request(20, 2, 30, 50), request(50, 2, 60, 90), request(50, 2, 60, 90), request(90, 2, 100, 110)),
+		Finished: at(110), Target: 2,
+	}
+	p := Summarize(o, schema.PointLoad{}, schema.Limits{})
+	if p.SteadyStart != at(20) || *p.SteadyMeanRequests != 2 || *p.PeakRequests != 2 {
+		t.Errorf("from %d, mean %v, peak %d", p.SteadyStart, *p.SteadyMeanRequests, *p.PeakRequests)
+	}
+}
+
+func TestContextLength(t *testing.T) {
+	limits := schema.Limits{MinContextLength: ref(int64(4096))}
+	for _, test := range []struct {
+		name   string
+		o      Outcome
+		limits schema.Limits
+		length *int64
+		source string
+		reason string
+	}{
+		{"probed", Outcome{ContextLength: ref(int64(4096))}, limits, ref(int64(4096)), "probe", ""},
+		{"too long", Outcome{ContextLengthReason: "http_error: 400"}, limits, nil, "", "http_error: 400"},
+		{"not sent", Outcome{}, limits, nil, "", "the context was not probed"},
+		{"not asked for", Outcome{}, schema.Limits{}, nil, "", ""},
+	} {
+		p := Summarize(test.o, schema.PointLoad{}, test.limits)
+		if !cmp.Equal(p.ContextLength, test.length) || textOr(p.ContextLengthSource, "") != test.source || textOr(p.ContextReason, "") != test.reason {
+			t.Errorf("%s: %v, %v, %v", test.name, p.ContextLength, p.ContextLengthSource, p.ContextReason)
+		}
+	}
+}
+
+// Regression: https://github.com/vllm-project/vllm/issues/16858 (the first requests of a cold service) and
+// https://github.com/aws-samples/aws-do-eks/pull/88 (an opening wave of 10 that is the whole tail).
+func TestColdStartIsSeen(t *testing.T) {
+	var records []Record
+	for i := range int64(40) {
+		start, ttft := i*1000, int64(100)
+		if i < 10 {
+			ttft = 900
+		}
+		records = append(records, request(start, 2, start+ttft, start+ttft+10))
+	}
+	p := Summarize(Outcome{Records: numbered(records...), Target: 10}, schema.PointLoad{}, schema.Limits{})
+	if diff := cmp.Diff([]*float64{ref(1.0 / 9), ref(0.9), ref(0.1)}, []*float64{p.TTFTDrift, p.TTFT.P95, p.TTFTAfterWave}, nearly); diff != "" {
+		t.Error(diff)
+	}
+	p = Summarize(Outcome{Records: numbered(records[:29]...), Target: 10}, schema.PointLoad{}, schema.Limits{})
+	if p.TTFTDrift != nil || p.TTFTAfterWave != nil {
+		t.Errorf("from 29 requests: drift %v, p95 after the first 10 %v", p.TTFTDrift, p.TTFTAfterWave)
+	}
+}
+
+// outcomes draws closed and open loops of every phase and status, with ties.
+func outcomes() *rapid.Generator[Outcome] {
+	return rapid.Custom(func(t *rapid.T) Outcome {
+		var records []Record
+		for range rapid.IntRange(0, 40).Draw(t, "records") {
+			start := rapid.Int64Range(1, 100).Draw(t, "start")
+			chunks := []int64{start + rapid.Int64Range(1, 30).Draw(t, "ttft")}
+			for range rapid.IntRange(0, 9).Draw(t, "more") {
+				chunks = append(chunks, chunks[len(chunks)-1]+rapid.Int64Range(0, 20).Draw(t, "gap"))
+			}
+			r := request(start, rapid.Int64Range(1, 20).Draw(t, "tokens"), chunks...)
+			r.Phase = rapid.SampledFrom([]Phase{Warmup, Measured, Measured, Measured, Hold, Probe}).Draw(t, "phase")
+			if s := rapid.SampledFrom(append(Statuses(), OK, OK, OK, OK, OK, OK)).Draw(t, "status"); s != OK {
+				message := rapid.StringMatching(`[a-c]{1,2}`).Draw(t, "message")
+				r.Status, r.Error = s, &message
+			}
+			if rapid.IntRange(0, 9).Draw(t, "uncounted") == 0 {
+				r.OutputTokens = nil
+			}
+			records = append(records, r)
+		}
+		slices.SortStableFunc(records, func(a, b Record) int { return int(a.Dispatched - b.Dispatched) })
+		o := Outcome{Records: numbered(records...), Started: at(0), Finished: at(1000), Target: rapid.Int64Range(0, 4).Draw(t, "target")}
+		for _, r := range records {
+			o.Sessions = append(o.Sessions, Span{r.Scheduled, r.Ended})
+		}
+		return o
+	})
+}
+
+func TestSummaryHoldsTogether(t *testing.T) {
+	limits := schema.Limits{MaxTTFT: ref(schema.Duration(20 * time.Millisecond)), MaxTotalTime: ref(schema.Duration(80 * time.Millisecond))}
+	rapid.Check(t, func(t *rapid.T) {
+		o := outcomes().Draw(t, "outcome")
+		p := Summarize(o, schema.PointLoad{}, limits)
+		if !p.Conserved() {
+			t.Errorf("not conserved: %+v", p.Counts)
+		}
+		shuffled := o
+		shuffled.Records, shuffled.Sessions = slices.Clone(o.Records), slices.Clone(o.Sessions)
+		rand.Shuffle(len(shuffled.Records), func(i, j int) {
+			shuffled.Records[i], shuffled.Records[j] = shuffled.Records[j], shuffled.Records[i]
+			shuffled.Sessions[i], shuffled.Sessions[j] = shuffled.Sessions[j], shuffled.Sessions[i]
+		})
+		if diff := cmp.Diff(p, Summarize(shuffled, schema.PointLoad{}, limits)); diff != "" {
+			t.Errorf("another order: %s", diff)
+		}
+		by := time.Duration(rapid.Int64Range(-1e12+1e9, 1e15).Draw(t, "shift"))
+		if diff := cmp.Diff(shiftedPoint(p, by), Summarize(shifted(o, by), schema.PointLoad{}, limits)); diff != "" {
+			t.Errorf("later by %v: %s", by, diff)
+		}
+		checkAgainstRecords(t, o, p)
+	})
+}
+
+// checkAgainstRecords holds figures against what the records say, reckoned another way.
+func checkAgainstRecords(t *rapid.T, o Outcome, p Point) {
+	if p.Issued == 0 {
+		return
+	}
+	from, to := clock.Instant(math.MaxInt64), clock.Instant(0)
+	var gaps int
+	var afterFirst float64
+	for _, r := range o.Records {
+		if r.Phase != Measured {
+			continue
+		}
+		from, to = min(from, r.Dispatched), max(to, r.Ended)
+		if r.Status == OK && len(r.Chunks) > 1 {
+			gaps += len(r.Chunks) - 1
+			afterFirst += r.LastToken.Sub(r.FirstToken).Seconds()
+		}
+	}
+	// Gaps exclude the time to the first token: https://github.com/ray-project/llmperf/pull/99.
+	if p.ICL.N != int64(gaps) || gaps > 0 && math.Abs(*p.ICL.Mean*float64(gaps)-afterFirst) > 1e-9 {
+		t.Errorf("%d gaps of mean %v, want %d that sum to %v", p.ICL.N, p.ICL.Mean, gaps, afterFirst)
+	}
+	var busy float64
+	for _, r := range o.Records {
+		busy += max(0, min(to, r.Ended).Sub(max(from, r.Dispatched)).Seconds())
+	}
+	if math.Abs(*p.MeanRequests**p.Wall-busy) > 1e-9 {
+		t.Errorf("mean in flight %v over %v s, but the requests lasted %v s", *p.MeanRequests, *p.Wall, busy)
+	}
+	if *p.MeanPrefills > *p.MeanRequests || *p.PeakPrefills > *p.PeakRequests {
+		t.Errorf("more prefills than requests in flight: %+v", p.InFlight)
+	}
+	if *p.GoodputPerS > *p.RequestsPerS {
+		t.Errorf("goodput %v above %v", *p.GoodputPerS, *p.RequestsPerS)
+	}
+	if (p.SteadyOutputTokPS == nil) == (p.SteadyReason == nil) {
+		t.Errorf("steady throughput %v, reason %v", p.SteadyOutputTokPS, p.SteadyReason)
+	}
+}
+
+func later(i clock.Instant, by time.Duration) clock.Instant {
+	if !i.Happened() {
+		return i
+	}
+	return i.Add(by)
+}
+
+func shifted(o Outcome, by time.Duration) Outcome {
+	o.Records, o.Sessions = slices.Clone(o.Records), slices.Clone(o.Sessions)
+	for i := range o.Records {
+		r := &o.Records[i]
+		for _, instant := range []*clock.Instant{&r.Scheduled, &r.Dispatched, &r.FirstToken, &r.FirstOutput, &r.LastToken, &r.Ended} {
+			*instant = later(*instant, by)
+		}
+	}
+	for i := range o.Sessions {
+		o.Sessions[i] = Span{later(o.Sessions[i].Start, by), later(o.Sessions[i].End, by)}
+	}
+	o.Started, o.Finished = later(o.Started, by), later(o.Finished, by)
+	return o
+}
+
+func shiftedPoint(p Point, by time.Duration) Point {
+	p.Started, p.Finished = later(p.Started, by), later(p.Finished, by)
+	p.SteadyStart, p.SteadyEnd = later(p.SteadyStart, by), later(p.SteadyEnd, by)
+	return p
+}
