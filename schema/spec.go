@@ -158,6 +158,7 @@ type PointLoad struct {
 	PrefillConcurrency              *int64   `json:"prefill_concurrency" doc:"cap on requests between dispatch and first token"`
 	RequestRate                     *float64 `json:"request_rate" doc:"requests per second asked for; null in a closed loop" unit:"1/s"`
 	AskedRequestConcurrency         *int64   `json:"asked_request_concurrency" doc:"request_concurrency as the preset asked for it, before clip lowered it; null where it was not lowered"`
+	AskedWarmupRequestConcurrency   *int64   `json:"asked_warmup_request_concurrency" doc:"warmup_request_concurrency as the preset asked for it, before clip lowered it; null where it was not lowered"`
 	AskedPrefillConcurrency         *int64   `json:"asked_prefill_concurrency" doc:"prefill_concurrency as the preset asked for it, before clip lowered it; null where it was not lowered"`
 }
 
