@@ -1,0 +1,97 @@
+package results
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// List gives the runs of a store, newest first. Those that can't be read are named in broken; directories that are no runs are passed over. A
+// store that is not there has none.
+func List(store string) (runs []*Run, broken []error) {
+	entries, err := os.ReadDir(store)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, nil
+		}
+		return nil, []error{fmt.Errorf("listing runs: %w", err)}
+	}
+	for _, entry := range entries {
+		if !entry.IsDir() {
+			continue
+		}
+		run, err := Open(filepath.Join(store, entry.Name()))
+		switch {
+		case err == nil:
+			runs = append(runs, run)
+		case !errors.Is(err, errNoRun):
+			broken = append(broken, err)
+		}
+	}
+	slices.SortStableFunc(runs, func(a, b *Run) int { return b.started().Compare(a.started()) })
+	return runs, broken
+}
+
+// started is when the run was begun.
+func (r *Run) started() time.Time {
+	if len(r.manifest.Executions) == 0 {
+		return time.Time{}
+	}
+	return r.manifest.Executions[0].StartedAt
+}
+
+// Find opens the run that a person means by argument: a path, "latest", an id, a name (then the newest run that has it) or the start of one id.
+func Find(store, argument string) (*Run, error) {
+	if strings.ContainsRune(filepath.ToSlash(argument), '/') {
+		return Open(argument)
+	}
+	runs, broken := List(store)
+	if argument == "latest" && len(runs) > 0 {
+		return runs[0], nil
+	}
+	ways := []func(*Run) bool{
+		func(r *Run) bool { return r.ID() == argument },
+		func(r *Run) bool { return r.manifest.Name == argument },
+	}
+	for _, means := range ways {
+		if i := slices.IndexFunc(runs, means); i >= 0 {
+			return runs[i], nil
+		}
+	}
+	begin := slices.DeleteFunc(slices.Clone(runs), func(r *Run) bool { return argument == "" || !strings.HasPrefix(r.ID(), argument) })
+	if len(begin) == 1 {
+		return begin[0], nil
+	}
+	if run, err := Open(argument); err == nil {
+		return run, nil
+	}
+	return nil, errors.Join(append([]error{notFound(store, argument, runs, begin)}, broken...)...)
+}
+
+// notFound says why argument names no run, and what does.
+func notFound(store, argument string, runs, matches []*Run) error {
+	if len(matches) > 1 {
+		return fmt.Errorf("finding run %s in %s: %d runs begin with it: %s", argument, store, len(matches), names(matches))
+	}
+	if len(runs) == 0 {
+		return fmt.Errorf("finding run %s: there are no runs in %s", argument, store)
+	}
+	return fmt.Errorf("finding run %s in %s: there is no such id, start of an id, or name; the newest are %s", argument, store, names(runs))
+}
+
+func names(runs []*Run) string {
+	const most = 5
+	var listed []string
+	for _, run := range runs[:min(most, len(runs))] {
+		listed = append(listed, fmt.Sprintf("%s (%s)", run.ID(), run.manifest.Name))
+	}
+	if len(runs) > most {
+		listed = append(listed, "…")
+	}
+	return strings.Join(listed, ", ")
+}

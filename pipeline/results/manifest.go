@@ -1,0 +1,118 @@
+package results
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"sweetspot/schema"
+)
+
+const manifestFile = "manifest.json"
+
+// Status is how far a run is.
+type Status string
+
+// The statuses of a run.
+const (
+	Running     Status = "running"
+	Completed   Status = "completed"   // every point was measured, and had an ok request
+	Failed      Status = "failed"      // every point was tried, and one of them failed
+	Interrupted Status = "interrupted" // the person stopped it
+	Killed      Status = "killed"      // it ended without saying how; never stored, seen from its lock
+)
+
+// Manifest says what a run is. It holds no secret: names of environment variables and redacted values only.
+type Manifest struct {
+	SchemaVersion int              `json:"schema_version"`
+	RunID         string           `json:"run_id"`
+	Name          string           `json:"name"`   // of the preset
+	Status        Status           `json:"status"` // as last stored; [Run.Status] looks at the lock too
+	Given         Given            `json:"preset"`
+	Normalised    *schema.Preset   `json:"preset_normalised"` // defaults filled in, trials expanded
+	Environment   []string         `json:"environment"`       // names of the variables that the preset reads
+	Rule          Rule             `json:"rule"`
+	Plan          json.RawMessage  `json:"plan"`     // the trials and points, with their ids
+	Services      map[string]Facts `json:"services"` // by trial_id: what the service reported of itself
+	Executions    []Execution      `json:"executions"`
+}
+
+// Given is a preset as the person gave it, secrets redacted.
+type Given struct {
+	Filename  string   `json:"filename"`
+	Text      string   `json:"text"`
+	Overrides []string `json:"overrides,omitempty"` // path=value, from the command line
+}
+
+// Rule is how a run is judged unless it is judged again by another.
+type Rule struct {
+	Limits schema.Limits `json:"limits"`
+	Select schema.Select `json:"select"`
+}
+
+// Facts are what a service says of itself, as it says it: such as version, model and context length.
+type Facts map[string]string
+
+// Execution is one process that measured points of the run: the one that began it, or one that resumed it.
+type Execution struct {
+	StartedAt   time.Time  `json:"started_at"`
+	EndedAt     *time.Time `json:"ended_at"` // null while it runs, and for ever where it was killed
+	Status      Status     `json:"status"`
+	ToolVersion string     `json:"tool_version"`
+	Host        Host       `json:"host"`
+	ClockID     string     `json:"clock_id"`       // instants of rows with the same clock_id can be compared
+	ClockZero   time.Time  `json:"clock_zero_utc"` // when that clock read zero, as the wall clock saw it
+	Notes       []string   `json:"notes"`          // what the person was told beside the figures
+}
+
+// Host is the machine that the load came from.
+type Host struct {
+	Name string `json:"hostname"`
+	OS   string `json:"os"`
+	Arch string `json:"arch"`
+	CPUs int    `json:"cpus"`
+}
+
+func writeManifest(dir string, m Manifest) error {
+	text, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return fmt.Errorf("writing the manifest of run %s: %w", m.RunID, err)
+	}
+	return replace(filepath.Join(dir, manifestFile), func(w io.Writer) error {
+		_, err := w.Write(append(text, '\n'))
+		return err
+	})
+}
+
+// errNoRun is that a directory is not a run's.
+var errNoRun = errors.New("it has no " + manifestFile + ": it is no run")
+
+func readManifest(dir string) (Manifest, error) {
+	path := filepath.Join(dir, manifestFile)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Manifest{}, fmt.Errorf("opening run %s: %w", dir, errNoRun)
+	}
+	if err != nil {
+		return Manifest{}, fmt.Errorf("opening run %s: %w", dir, err)
+	}
+	var version struct {
+		SchemaVersion int `json:"schema_version"`
+	}
+	if err := json.Unmarshal(text, &version); err != nil {
+		return Manifest{}, fmt.Errorf("reading %s: it is corrupt: %w", path, err)
+	}
+	if version.SchemaVersion != SchemaVersion {
+		return Manifest{}, fmt.Errorf("reading %s: its results schema is version %d; this sweetspot reads version %d", path, version.SchemaVersion, SchemaVersion)
+	}
+	var m Manifest
+	if err := json.Unmarshal(text, &m); err != nil {
+		return Manifest{}, fmt.Errorf("reading %s: it is corrupt: %w", path, err)
+	}
+	return m, nil
+}

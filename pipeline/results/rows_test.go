@@ -1,0 +1,259 @@
+package results
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"iter"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow/go/v17/arrow"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"sweetspot/runner/measure"
+)
+
+// anyRow draws a row of T in which any cell can be null, empty, infinite or extreme.
+func anyRow[T any](t *rapid.T) T {
+	var row T
+	value := reflect.ValueOf(&row).Elem()
+	for _, c := range measure.Columns(value.Type()) {
+		fillCell(t, c.Name, value.FieldByIndex(c.Index))
+	}
+	return row
+}
+
+func fillCell(t *rapid.T, name string, cell reflect.Value) {
+	switch cell.Kind() {
+	case reflect.Pointer:
+		if rapid.Bool().Draw(t, name+" is set") {
+			cell.Set(reflect.New(cell.Type().Elem()))
+			fillCell(t, name, cell.Elem())
+		}
+	case reflect.Slice:
+		cell.Set(reflect.MakeSlice(cell.Type(), rapid.IntRange(0, 3).Draw(t, name+" length"), 3))
+		for i := range cell.Len() {
+			fillCell(t, name, cell.Index(i))
+		}
+	case reflect.String:
+		cell.SetString(rapid.String().Draw(t, name))
+	case reflect.Int64:
+		cell.SetInt(rapid.Int64().Draw(t, name))
+	case reflect.Float64:
+		cell.SetFloat(rapid.OneOf(rapid.Float64(), rapid.Just(math.Inf(1)), rapid.Just(math.Inf(-1)), rapid.Just(math.NaN())).Draw(t, name))
+	case reflect.Bool:
+		cell.SetBool(rapid.Bool().Draw(t, name))
+	default:
+		t.Fatalf("column %s has a type that this test does not draw: %s", name, cell.Type())
+	}
+}
+
+func write[T any](t rapid.TB, dir string, rows iter.Seq[T]) string {
+	t.Helper()
+	l, err := layoutOf[T](Requests, "0a1b2c3d")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return writeWith(t, dir, l, rows)
+}
+
+func writeWith[T any](t rapid.TB, dir string, l layout, rows iter.Seq[T]) string {
+	t.Helper()
+	out, err := os.CreateTemp(dir, "*.parquet")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	if err := writeParquet(out, l, rows); err != nil {
+		t.Fatal(err)
+	}
+	return out.Name()
+}
+
+func read[T any](path string) (rows []T, err error) {
+	for row, err := range readParquet[T](path) {
+		if err != nil {
+			return rows, err
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+var sameRows = cmp.Options{cmpopts.EquateEmpty(), cmpopts.EquateNaNs()}
+
+func checkRoundTrip[T any](t *testing.T) {
+	dir := t.TempDir()
+	rapid.Check(t, func(t *rapid.T) {
+		want := rapid.SliceOfN(rapid.Custom(anyRow[T]), 0, 4).Draw(t, "rows")
+		got, err := read[T](write(t, dir, slices.Values(want)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got, sameRows); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestRequestsComeBackAsTheyWereWritten(t *testing.T) { checkRoundTrip[measure.RequestRow](t) }
+func TestPointsComeBackAsTheyWereWritten(t *testing.T)   { checkRoundTrip[measure.Point](t) }
+func TestTrialsComeBackAsTheyWereWritten(t *testing.T)   { checkRoundTrip[TrialRow](t) }
+
+func TestManyGroupsOfRowsComeBackInOrder(t *testing.T) {
+	const n = 3*rowsPerGroup + 17
+	requests := func(yield func(measure.RequestRow) bool) {
+		for i := range int64(n) {
+			if !yield(measure.RequestRow{Record: measure.Record{Index: i, Chunks: make([]int64, i%5)}}) {
+				return
+			}
+		}
+	}
+	got, err := read[measure.RequestRow](write(t, t.TempDir(), requests))
+	if err != nil || len(got) != n {
+		t.Fatalf("%d rows and error %v, want %d rows", len(got), err, n)
+	}
+	for i, row := range got {
+		if row.Index != int64(i) || len(row.Chunks) != i%5 {
+			t.Fatalf("row %d has index %d and %d chunks", i, row.Index, len(row.Chunks))
+		}
+	}
+}
+
+func TestColumnsAreNullableWhereAFigureCanBeMissing(t *testing.T) {
+	l, err := layoutOf[measure.RequestRow](Requests, "0a1b2c3d")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{"run_id": false, "ttft_s": true, "first_token_ns": true, "conn_reused": false, "chunk_offsets_ns": false, "error": true} {
+		field, ok := l.schema.FieldsByName(name)
+		if !ok || field[0].Nullable != want {
+			t.Errorf("column %s: there %v, nullable %v, want %v", name, ok, ok && field[0].Nullable, want)
+		}
+	}
+}
+
+// other is a table as another build of sweetspot could write it.
+func other(t *testing.T, fields []arrow.Field, version string) string {
+	t.Helper()
+	l, err := layoutOf[TrialRow](Trials, "0a1b2c3d")
+	if err != nil {
+		t.Fatal(err)
+	}
+	metadata := arrow.MetadataFrom(map[string]string{versionKey: version})
+	l.schema = arrow.NewSchema(fields, &metadata)
+	l.columns = l.columns[:len(fields)]
+	return writeWith(t, t.TempDir(), l, slices.Values([]TrialRow{{TrialName: "baseline"}}))
+}
+
+func trialFields(t *testing.T) []arrow.Field {
+	t.Helper()
+	l, err := layoutOf[TrialRow](Trials, "0a1b2c3d")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l.schema.Fields()
+}
+
+func TestUnknownColumnsArePassedOver(t *testing.T) {
+	type wider struct {
+		Before string `json:"before"`
+		TrialRow
+		After *float64 `json:"after"`
+	}
+	got, err := read[TrialRow](write(t, t.TempDir(), slices.Values([]wider{{Before: "x", TrialRow: TrialRow{TrialName: "baseline", Selected: true}}})))
+	if err != nil || len(got) != 1 || got[0].TrialName != "baseline" || !got[0].Selected {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+func TestFilesThatAreNotOursAreRefused(t *testing.T) {
+	whole := trialFields(t)
+	version := strconv.Itoa(SchemaVersion)
+	text := filepath.Join(t.TempDir(), "text.parquet")
+	if err := os.WriteFile(text, []byte("no Parquet at all"), fileMode); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct{ path, want string }{
+		"another version":  {other(t, whole, "2"), "its results schema is version 2; this sweetspot reads version 1"},
+		"a column missing": {other(t, whole[:5], version), "it has 0 columns stage, one is needed"},
+		"no Parquet":       {text, "it is corrupt or cut short"},
+		"no file":          {"nowhere.parquet", "open nowhere.parquet"},
+	} {
+		rows, err := read[TrialRow](c.path)
+		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), c.path) || len(rows) != 0 {
+			t.Errorf("%s: %d rows, error %v, want %q", name, len(rows), err, c.want)
+		}
+	}
+}
+
+func TestAnotherTypeOfColumnIsRefused(t *testing.T) {
+	type changed struct {
+		RunID int64 `json:"run_id"`
+	}
+	type row struct {
+		RunID string `json:"run_id"`
+	}
+	_, err := read[row](write(t, t.TempDir(), slices.Values([]changed{{7}})))
+	if err == nil || !strings.Contains(err.Error(), "its column run_id is int64, not utf8") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestNullsWhereThereMustBeNoneAreRefused(t *testing.T) {
+	type loose struct {
+		RunID *string `json:"run_id"`
+	}
+	type strict struct {
+		RunID string `json:"run_id"`
+	}
+	_, err := read[strict](write(t, t.TempDir(), slices.Values([]loose{{nil}})))
+	if err == nil || !strings.Contains(err.Error(), "its column run_id has 1 nulls and must have none") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestAColumnThatArrowHasNoTypeForIsAnError(t *testing.T) {
+	type odd struct {
+		Wall complex128 `json:"wall"`
+	}
+	if _, err := layoutOf[odd](Points, ""); err == nil || !strings.Contains(err.Error(), "laying out column wall of points") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// full is a disk that has no room after some bytes.
+type full struct{ room int }
+
+func (f *full) Write(p []byte) (int, error) {
+	if f.room -= len(p); f.room < 0 {
+		return 0, io.ErrShortWrite
+	}
+	return len(p), nil
+}
+
+func TestAFullDiskIsAnErrorWhereverItFills(t *testing.T) {
+	l, err := layoutOf[TrialRow](Trials, "0a1b2c3d")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := slices.Values([]TrialRow{{TrialName: "baseline"}})
+	var whole bytes.Buffer
+	if err := writeParquet(&whole, l, rows); err != nil {
+		t.Fatal(err)
+	}
+	for room := 0; room < whole.Len(); room += 101 {
+		if err := writeParquet(&full{room}, l, rows); !errors.Is(err, io.ErrShortWrite) {
+			t.Fatalf("%d of %d bytes fit, and the error was %v", room, whole.Len(), err)
+		}
+	}
+}

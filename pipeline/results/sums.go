@@ -1,0 +1,95 @@
+package results
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// sumsFile lists the checksum of every Parquet file of a run in the format of sha256sum, which can check it.
+const sumsFile = "SHA256SUMS"
+
+func (r *Run) appendSum(name, sum string) error {
+	out, err := os.OpenFile(filepath.Join(r.dir, sumsFile), os.O_APPEND|os.O_CREATE|os.O_RDWR, fileMode)
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	line := fmt.Sprintf("%s  %s\n", sum, filepath.ToSlash(name))
+	if torn, err := endsTorn(out); err != nil {
+		return err
+	} else if torn {
+		line = "\n" + line
+	}
+	if _, err := out.WriteString(line); err != nil {
+		return err
+	}
+	return out.Sync()
+}
+
+// endsTorn reports whether the last line has no end, as a full disk or a crash can leave it.
+func endsTorn(file *os.File) (bool, error) {
+	size, err := file.Seek(0, io.SeekEnd)
+	if err != nil || size == 0 {
+		return false, err
+	}
+	last := make([]byte, 1)
+	_, err = file.ReadAt(last, size-1)
+	return last[0] != '\n', err
+}
+
+// sums are the checksums of a run's files by name.
+type sums map[string]string
+
+// readSums reads the list. Of two lines for one name the later holds: the first was for a file that never had its name. Torn lines are passed
+// over.
+func (r *Run) readSums() (sums, error) {
+	listed := sums{}
+	in, err := os.Open(filepath.Join(r.dir, sumsFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return listed, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading checksums: %w", err)
+	}
+	defer in.Close()
+	lines := bufio.NewScanner(in)
+	for lines.Scan() {
+		if sum, name, ok := strings.Cut(lines.Text(), "  "); ok && len(sum) == hex.EncodedLen(sha256.Size) {
+			listed[name] = sum
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("reading checksums from %s: %w", in.Name(), err)
+	}
+	return listed, nil
+}
+
+// verify compares a file's content with its checksum, so that nothing is decoded from one that was damaged.
+func (s sums) verify(r *Run, name string) error {
+	path := filepath.Join(r.dir, name)
+	want, listed := s[filepath.ToSlash(name)]
+	if !listed {
+		return fmt.Errorf("reading %s: %s has no checksum of it: sweetspot did not write it", path, sumsFile)
+	}
+	in, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("reading results: %w", err)
+	}
+	defer in.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, in); err != nil {
+		return fmt.Errorf("reading %s: %w", path, err)
+	}
+	if hex.EncodeToString(sum.Sum(nil)) != want {
+		return fmt.Errorf("reading %s: it is corrupt or cut short: its checksum is not the one in %s", path, sumsFile)
+	}
+	return nil
+}

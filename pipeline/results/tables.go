@@ -1,0 +1,215 @@
+package results
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"sweetspot/runner/measure"
+)
+
+// Table is a folder of Parquet files whose rows have one layout.
+type Table string
+
+// The tables.
+const (
+	Requests Table = "requests" // a row per request: [measure.RequestRow]
+	Points   Table = "points"   // a row per measurement of a point: [measure.Point]
+	Trials   Table = "trials"   // a row per trial and point, with the verdict over its repeats: [TrialRow]
+)
+
+// partial holds requests of measurements that have no row in the points table. It is no table, so that nothing counts them by accident.
+const partial = "partial"
+
+// Measurement names one try at one repeat of a point, and the files that hold it.
+type Measurement struct {
+	PointID string
+	Repeat  int64
+	Attempt int64
+}
+
+// MeasurementOf is the measurement that a row belongs to.
+func MeasurementOf(keys measure.Keys) Measurement {
+	return Measurement{keys.PointID, keys.Repeat, keys.Attempt}
+}
+
+// PointRepeat names a repeat of a point, whatever the try.
+type PointRepeat struct {
+	PointID string
+	Repeat  int64
+}
+
+// Of is the repeat that m is a try at.
+func (m Measurement) Of() PointRepeat { return PointRepeat{m.PointID, m.Repeat} }
+
+// String is the name of m's files, without their ending.
+func (m Measurement) String() string { return fmt.Sprintf("%s-%d-%d", m.PointID, m.Repeat, m.Attempt) }
+
+func (m Measurement) file(folder, ending string) string {
+	return filepath.Join(folder, m.String()+ending)
+}
+
+var measurementName = regexp.MustCompile(`^([0-9a-f]{16})-(\d{1,18})-(\d{1,18})(\.[a-z]+)$`)
+
+func parseMeasurement(name string) (m Measurement, ending string, ok bool) {
+	parts := measurementName.FindStringSubmatch(name)
+	if parts == nil {
+		return m, "", false
+	}
+	m.PointID = parts[1]
+	m.Repeat, _ = strconv.ParseInt(parts[2], 10, 64) // 18 digits fit
+	m.Attempt, _ = strconv.ParseInt(parts[3], 10, 64)
+	return m, parts[4], true
+}
+
+// measurements lists the files of a folder that end in ending, in order. A folder that is not there has none.
+func (r *Run) measurements(folder, ending string) ([]Measurement, error) {
+	entries, err := os.ReadDir(filepath.Join(r.dir, folder))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("listing results: %w", err)
+	}
+	var found []Measurement
+	for _, entry := range entries {
+		if m, e, ok := parseMeasurement(entry.Name()); ok && e == ending {
+			found = append(found, m)
+		}
+	}
+	slices.SortFunc(found, compareMeasurements)
+	return found, nil
+}
+
+func compareMeasurements(a, b Measurement) int {
+	return cmp.Or(cmp.Compare(a.PointID, b.PointID), cmp.Compare(a.Repeat, b.Repeat), cmp.Compare(a.Attempt, b.Attempt))
+}
+
+// last keeps the last attempt at each repeat of sorted measurements.
+func last(sorted []Measurement) []Measurement {
+	var kept []Measurement
+	for _, m := range sorted {
+		if n := len(kept); n > 0 && kept[n-1].Of() == m.Of() {
+			kept[n-1] = m
+			continue
+		}
+		kept = append(kept, m)
+	}
+	return kept
+}
+
+// Points gives the row of the last attempt at each repeat of each point, in the order of their files. Files that are not whole are named, and no
+// row comes from them.
+func (r *Run) Points() (rows []measure.Point, broken []error) {
+	listed, sums, err := r.listed(Points)
+	if err != nil {
+		return nil, []error{err}
+	}
+	for _, m := range last(listed) {
+		row, err := r.point(m, sums)
+		if err != nil {
+			broken = append(broken, err)
+			continue
+		}
+		rows = append(rows, row)
+	}
+	return rows, broken
+}
+
+func (r *Run) listed(table Table) ([]Measurement, sums, error) {
+	listed, err := r.measurements(string(table), ".parquet")
+	if err != nil {
+		return nil, nil, err
+	}
+	sums, err := r.readSums()
+	return listed, sums, err
+}
+
+func (r *Run) point(m Measurement, sums sums) (measure.Point, error) {
+	rows, err := collect[measure.Point](r, m.file(string(Points), ".parquet"), sums)
+	if err != nil {
+		return measure.Point{}, err
+	}
+	if len(rows) != 1 || MeasurementOf(rows[0].Keys) != m {
+		return measure.Point{}, fmt.Errorf("reading %s: it has %d rows, one of measurement %s is needed", r.path(m.file(string(Points), ".parquet")), len(rows), m)
+	}
+	return rows[0], nil
+}
+
+// collect reads a whole file.
+func collect[T any](r *Run, name string, sums sums) ([]T, error) {
+	if err := sums.verify(r, name); err != nil {
+		return nil, err
+	}
+	var rows []T
+	for row, err := range readParquet[T](r.path(name)) {
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+// Requests gives the requests of a measurement, in order of dispatch. The file is compared with its checksum first; an error ends them.
+func (r *Run) Requests(m Measurement) iter.Seq2[measure.RequestRow, error] {
+	return r.requests(m.file(string(Requests), ".parquet"))
+}
+
+func (r *Run) requests(name string) iter.Seq2[measure.RequestRow, error] {
+	return func(yield func(measure.RequestRow, error) bool) {
+		sums, err := r.readSums()
+		if err == nil {
+			err = sums.verify(r, name)
+		}
+		if err != nil {
+			yield(measure.RequestRow{}, err)
+			return
+		}
+		readParquet[measure.RequestRow](r.path(name))(yield)
+	}
+}
+
+// Completed gives the measurements that need not be made again: those whose point is completed and whose files are whole. Files that are not
+// are named.
+func (r *Run) Completed() (done map[PointRepeat]measure.Point, broken []error) {
+	done = map[PointRepeat]measure.Point{}
+	rows, broken := r.Points()
+	sums, err := r.readSums()
+	if err != nil {
+		return done, append(broken, err)
+	}
+	for _, row := range rows {
+		if row.Status != measure.PointCompleted {
+			continue
+		}
+		m := MeasurementOf(row.Keys)
+		if err := sums.verify(r, m.file(string(Requests), ".parquet")); err != nil {
+			broken = append(broken, err)
+			continue
+		}
+		done[m.Of()] = row
+	}
+	return done, broken
+}
+
+// NextAttempts gives, for each repeat that was tried, the number of its next try: one more than any file says. Of one that was not it is 0.
+func (r *Run) NextAttempts() (map[PointRepeat]int64, error) {
+	next := map[PointRepeat]int64{}
+	for _, folder := range []string{string(Requests), string(Points), partial} {
+		for _, ending := range []string{".parquet", streamEnding} {
+			tried, err := r.measurements(folder, ending)
+			if err != nil {
+				return nil, err
+			}
+			for _, m := range tried {
+				next[m.Of()] = max(next[m.Of()], m.Attempt+1)
+			}
+		}
+	}
+	return next, nil
+}
