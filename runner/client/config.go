@@ -1,0 +1,157 @@
+package client
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"sweetspot/runner/clock"
+)
+
+// DefaultIdleTimeout closes idle connections before a service does: the common ones close theirs after five seconds.
+const DefaultIdleTimeout = 4 * time.Second
+
+// Config says how requests are made. All of it belongs to the caller; none is changed.
+type Config struct {
+	BaseURLs []string      // of the OpenAI-compatible API, such as http://127.0.0.1:8000/v1; several take turns. Userinfo becomes basic authorization
+	API      string        // "chat" or "completions"
+	Header   http.Header   // sent with each request, before the client's own only where a name is the same; x-request-id is always the client's
+	Timeout  time.Duration // for a whole request, from Send's start to the response's end; 0: none
+
+	IdleTimeout   time.Duration // an idle connection is closed after it; 0: DefaultIdleTimeout
+	Streams       int64         // most requests in flight at once: that many idle connections are kept
+	HTTP2         bool          // HTTP/2 and nothing else, with prior knowledge over plain http; false: HTTP/1.1 and nothing else
+	SkipVerifyTLS bool          // take any certificate
+
+	Clock     clock.Clock
+	RequestID string              // starts the x-request-id of each request, which ends in "-" and the record's index; empty: eight random hex digits
+	Redact    func(string) string // takes the secrets out of text from outside; nil: there are none
+}
+
+// Client sends requests to one service. It is safe for use by several goroutines at once.
+type Client struct {
+	config    Config
+	bases     []base
+	transport *http.Transport
+	turn      atomic.Uint64 // the base that is next
+	exchanges sync.Pool     // of *exchange
+	decoders  sync.Pool     // of *decoder
+}
+
+// base is one address of the service, and the header that requests to it have in common.
+type base struct {
+	root       *url.URL
+	completion *url.URL
+	header     http.Header
+}
+
+// New makes a client. It opens no connection, and reads nothing from the environment: a proxy set there is not used, since what is measured would
+// be the proxy too.
+func New(config Config) (*Client, error) {
+	path, err := completionPath(config.API)
+	if err != nil {
+		return nil, err
+	}
+	if len(config.BaseURLs) == 0 {
+		return nil, fmt.Errorf("a client needs a URL")
+	}
+	if config.Streams < 1 {
+		return nil, fmt.Errorf("streams must be at least 1, not %d", config.Streams)
+	}
+	if config.IdleTimeout == 0 {
+		config.IdleTimeout = DefaultIdleTimeout
+	}
+	if config.Redact == nil {
+		config.Redact = func(text string) string { return text }
+	}
+	if config.RequestID == "" {
+		config.RequestID = randomID()
+	}
+	c := &Client{config: config}
+	for _, text := range config.BaseURLs {
+		b, err := newBase(text, path, config.Header)
+		if err != nil {
+			return nil, err
+		}
+		c.bases = append(c.bases, b)
+	}
+	c.transport = newTransport(config)
+	c.exchanges.New = func() any { return &exchange{client: c} }
+	c.decoders.New = newDecoder
+	return c, nil
+}
+
+// Close closes the idle connections. Requests in flight are not touched; the client is of no use after it.
+func (c *Client) Close() { c.transport.CloseIdleConnections() }
+
+func completionPath(api string) (string, error) {
+	switch api {
+	case "chat":
+		return "chat/completions", nil
+	case "completions":
+		return "completions", nil
+	}
+	return "", fmt.Errorf("api must be chat or completions, not %q", api)
+}
+
+func newBase(text, path string, header http.Header) (base, error) {
+	root, err := url.Parse(text)
+	if err != nil {
+		return base{}, fmt.Errorf("parsing the service's URL: %w", withoutURL(err))
+	}
+	if root.Scheme != "http" && root.Scheme != "https" || root.Host == "" {
+		return base{}, fmt.Errorf("the service's URL must start with http:// or https:// and a host: %s", root.Redacted())
+	}
+	b := base{header: http.Header{
+		"Content-Type": {"application/json"},
+		"Accept":       {"text/event-stream"},
+		"User-Agent":   {"sweetspot"},
+	}}
+	if root.User != nil {
+		password, _ := root.User.Password()
+		pair := base64.StdEncoding.EncodeToString([]byte(root.User.Username() + ":" + password))
+		b.header.Set("Authorization", "Basic "+pair)
+		root.User = nil
+	}
+	for name, values := range header {
+		b.header[http.CanonicalHeaderKey(name)] = values
+	}
+	b.root, b.completion = root, root.JoinPath(path)
+	return b, nil
+}
+
+// withoutURL takes the wrapping that quotes the whole URL, and what secrets it has, off an error of [url.Parse].
+func withoutURL(err error) error {
+	if wrapped, ok := err.(*url.Error); ok {
+		return wrapped.Err
+	}
+	return err
+}
+
+func randomID() string {
+	var b [4]byte
+	rand.Read(b[:]) // never returns an error
+	return hex.EncodeToString(b[:])
+}
+
+// nextBase takes the addresses in turn.
+func (c *Client) nextBase() *base {
+	return &c.bases[(c.turn.Add(1)-1)%uint64(len(c.bases))]
+}
+
+// headerOf is the header of one request: the base's with the request's own id.
+func (c *Client) headerOf(b *base, index int64) http.Header {
+	header := make(http.Header, len(b.header)+1)
+	for name, values := range b.header {
+		header[name] = values
+	}
+	header["X-Request-Id"] = []string{c.config.RequestID + "-" + strconv.FormatInt(index, 10)}
+	return header
+}

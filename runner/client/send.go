@@ -1,0 +1,147 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"time"
+
+	"sweetspot/runner/clock"
+	"sweetspot/runner/measure"
+	"sweetspot/runner/workload"
+)
+
+// The causes that a caller of Send cancels its context with.
+var (
+	// ErrCancelled makes a request cancelled: the preset says that it is.
+	ErrCancelled = errors.New("cancelled because the preset says so")
+	// ErrDrained makes a request truncated: it had not ended at the drain deadline.
+	ErrDrained = errors.New("cut at the drain deadline")
+
+	errTimeout = errors.New("timeout")
+)
+
+// linger is how long after [DONE] the end of the body may take, so that the connection can be used again.
+const linger = 100 * time.Millisecond
+
+// exchange is one request and what came back. It is used again and again, for one request at a time.
+type exchange struct {
+	client     *Client
+	base       *base
+	record     *measure.Record
+	firstToken func()
+	trace      *trace
+
+	parser parser
+	usage  usage
+	output output
+	done   bool // [DONE] came
+}
+
+// Send sends request and reads the response to its end. It fills in r from Connected on; the runner has filled in what stands before, and has
+// stamped r.Dispatched just now. Output of every request leaves a sample: the runner clears those it does not keep. firstToken is called once, at
+// the first token, and not at all where none came; it must not block.
+//
+// The request is sent once, whatever happens: nothing is retried and no redirect followed. If the service closes an idle connection while the
+// request is on its way there, that is a connect_error with conn_reused set. A context cancelled with [ErrCancelled] makes a request cancelled;
+// with [ErrDrained], as with any other cause, truncated. When Send returns, the connection is free for the next request, or closed, and r is no
+// longer touched.
+func (c *Client) Send(ctx context.Context, request workload.Request, r *measure.Record, firstToken func()) workload.Answer {
+	return c.sendTo(ctx, c.nextBase(), request, r, firstToken)
+}
+
+func (c *Client) sendTo(ctx context.Context, to *base, request workload.Request, r *measure.Record, firstToken func()) workload.Answer {
+	if c.config.Timeout > 0 {
+		timed, stop := context.WithTimeoutCause(ctx, c.config.Timeout, errTimeout)
+		defer stop()
+		ctx = timed
+	}
+	e := c.exchanges.Get().(*exchange)
+	e.begin(to, request, r, firstToken)
+	failed := e.run(ctx, request.Body)
+	answer := e.finish(failed)
+	c.exchanges.Put(e)
+	return answer
+}
+
+func (e *exchange) begin(to *base, request workload.Request, r *measure.Record, firstToken func()) {
+	e.base, e.record, e.firstToken = to, r, firstToken
+	e.usage, e.done = usage{}, false
+	e.trace = &trace{clock: e.client.config.Clock, shared: e.client.config.HTTP2}
+	e.parser.reset()
+	e.output.reset(request.WantText)
+	r.Chunks = make([]int64, 0, min(max(request.OutputTokens, 16), 128))
+}
+
+// run sends, reads and stamps the end. It returns why the request failed, nil where it is ok.
+func (e *exchange) run(ctx context.Context, body []byte) *failure {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	response, err := e.client.transport.RoundTrip(e.request(ctx, body))
+	if err != nil {
+		e.record.Ended = e.now()
+		return e.interrupted(ctx, &failure{measure.ConnectError, e.connectText(err)})
+	}
+	defer response.Body.Close()
+	status := int64(response.StatusCode)
+	e.record.HTTPStatus = &status
+	failed := refusal(response)
+	if failed != nil {
+		e.record.Ended = e.now()
+		if failed.status == measure.HTTPError {
+			return failed // whatever cut its reading short
+		}
+		return e.interrupted(ctx, failed)
+	}
+	failed = e.stream(ctx, response.Body)
+	if e.done {
+		defer time.AfterFunc(linger, cancel).Stop()
+		io.Copy(io.Discard, response.Body) // where that fails the connection is closed; the response has ended all the same
+	}
+	return failed
+}
+
+// request is made by hand: [http.NewRequest] would give it a body that can be read again, and with that the transport may send it again.
+func (e *exchange) request(ctx context.Context, body []byte) *http.Request {
+	header := e.client.headerOf(e.base, e.record.Index)
+	request := &http.Request{
+		Method:        http.MethodPost,
+		URL:           e.base.completion,
+		Host:          header.Get("Host"),
+		Header:        header,
+		Body:          io.NopCloser(bytes.NewReader(body)),
+		ContentLength: int64(len(body)),
+	}
+	return request.WithContext(httptrace.WithClientTrace(ctx, e.trace.hooks()))
+}
+
+func (e *exchange) now() clock.Instant { return e.client.config.Clock.Now() }
+
+// interrupted is the failure of an exchange that was cut short: by the context, where that is done, otherwise by what failed says.
+func (e *exchange) interrupted(ctx context.Context, failed *failure) *failure {
+	switch cause := context.Cause(ctx); {
+	case cause == nil:
+		return failed
+	case errors.Is(cause, errTimeout):
+		return &failure{measure.Timeout, fmt.Sprintf("no end within %v: %s", e.client.config.Timeout, e.progress())}
+	case errors.Is(cause, ErrCancelled):
+		return &failure{measure.Cancelled, ErrCancelled.Error() + ": " + e.progress()}
+	default:
+		return &failure{measure.Truncated, cause.Error() + ": " + e.progress()}
+	}
+}
+
+// connectText explains why no response began.
+func (e *exchange) connectText(err error) string {
+	if e.trace.reused.Load() {
+		return "the service closed the connection, which had been idle, as the request was sent: " + err.Error()
+	}
+	if e.trace.connected.Load() != 0 {
+		return "the connection broke before the response: " + err.Error()
+	}
+	return err.Error()
+}

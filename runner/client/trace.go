@@ -1,0 +1,57 @@
+package client
+
+import (
+	"net/http/httptrace"
+	"sync/atomic"
+
+	"sweetspot/runner/clock"
+	"sweetspot/runner/measure"
+)
+
+// trace takes the instants that only the transport sees. The transport's goroutines may call it after the request has been given up, so it
+// outlives Send and is never used again.
+type trace struct {
+	clock     clock.Clock
+	shared    bool // connections carry several responses at once
+	conn      atomic.Pointer[stampedConn]
+	reused    atomic.Bool
+	connected atomic.Int64
+	wrote     atomic.Int64
+	firstByte atomic.Int64
+}
+
+func (t *trace) hooks() *httptrace.ClientTrace {
+	return &httptrace.ClientTrace{GotConn: t.gotConn, WroteRequest: t.wroteRequest, GotFirstResponseByte: t.gotFirstByte}
+}
+
+func (t *trace) gotConn(info httptrace.GotConnInfo) {
+	if !t.shared {
+		t.conn.Store(stamped(info.Conn))
+	}
+	t.reused.Store(info.Reused)
+	t.connected.Store(int64(t.clock.Now()))
+}
+
+func (t *trace) wroteRequest(info httptrace.WroteRequestInfo) {
+	if info.Err == nil {
+		t.wrote.Store(int64(t.clock.Now()))
+	}
+}
+
+func (t *trace) gotFirstByte() { t.firstByte.Store(int64(t.arrived())) }
+
+// arrived is when the newest bytes of the response arrived: now, where the connection does not say.
+func (t *trace) arrived() clock.Instant {
+	if conn := t.conn.Load(); conn != nil {
+		return clock.Instant(conn.arrived.Load())
+	}
+	return t.clock.Now()
+}
+
+// fill writes what was seen so far to r.
+func (t *trace) fill(r *measure.Record) {
+	r.Connected = clock.Instant(t.connected.Load())
+	r.Wrote = clock.Instant(t.wrote.Load())
+	r.FirstByte = clock.Instant(t.firstByte.Load())
+	r.ConnReused = t.reused.Load()
+}
