@@ -1,0 +1,139 @@
+package runner
+
+import (
+	"math"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"sweetspot/runner/clock"
+	"sweetspot/runner/measure"
+)
+
+// tick is how often the sentinel wants to run. Each run costs some microseconds of CPU, so it takes a quarter of a percent of a core.
+const tick = 2 * time.Millisecond
+
+// pauses is the distribution of the garbage collector's pauses.
+const pauses = "/sched/pauses/total/gc:seconds"
+
+// sentinel watches how well the client itself keeps up: a goroutine that sleeps until an instant and looks how late it was run. In a process
+// that has nothing else to do, the runtime sleeps in whole milliseconds, so up to one millisecond of lag is the timer's own and says nothing of
+// the load; a busy process is woken by its sockets and reads less.
+type sentinel struct {
+	clock  clock.Clock
+	quit   chan struct{}
+	once   sync.Once
+	done   sync.WaitGroup
+	lags   []time.Duration
+	before usage
+	health measure.Health
+}
+
+// usage is what the process has used so far.
+type usage struct {
+	at     time.Time
+	cpu    time.Duration
+	gc     time.Duration
+	pauses []uint64 // how many, by the buckets of bounds
+	bounds []float64
+}
+
+// watchClient starts a sentinel.
+func watchClient(c clock.Clock) *sentinel {
+	s := &sentinel{clock: c, quit: make(chan struct{}), before: used()}
+	s.done.Go(s.watch)
+	return s
+}
+
+func (s *sentinel) watch() {
+	timer := time.NewTimer(tick)
+	defer timer.Stop()
+	next := s.clock.Now().Add(tick)
+	for {
+		select {
+		case <-s.quit:
+			return
+		case <-timer.C:
+		}
+		now := s.clock.Now()
+		s.lags = append(s.lags, max(0, now.Sub(next)))
+		next = now.Add(tick)
+		timer.Reset(tick)
+	}
+}
+
+// stop ends the watch, waits for it, and gives what it saw. It may be called again; a nil sentinel saw nothing.
+func (s *sentinel) stop() measure.Health {
+	if s == nil {
+		return measure.Health{}
+	}
+	s.once.Do(func() {
+		close(s.quit)
+		s.done.Wait()
+		s.health = healthOf(s.lags, s.before, used())
+	})
+	return s.health
+}
+
+// healthOf computes the figures from the lags and from what the process had used before and after. The 99th percentile of fewer than 100 lags is
+// their greatest: it can't be above that, and a short point is not let off.
+func healthOf(lags []time.Duration, before, after usage) measure.Health {
+	var h measure.Health
+	if len(lags) > 0 {
+		slices.Sort(lags)
+		values := make([]float64, len(lags))
+		for i, lag := range lags {
+			values[i] = lag.Seconds()
+		}
+		most := values[len(values)-1]
+		h.LagP50, h.LagP99, h.LagMax = measure.Quantile(values, 50), measure.Quantile(values, 99), &most
+		if h.LagP99 == nil {
+			h.LagP99 = &most
+		}
+	}
+	total, longest := (after.gc - before.gc).Seconds(), longestPause(before, after)
+	h.GCPauseSum, h.GCPauseMax = &total, &longest
+	if wall := after.at.Sub(before.at); wall > 0 {
+		share := (after.cpu - before.cpu).Seconds() / (wall.Seconds() * float64(runtime.GOMAXPROCS(0)))
+		h.CPUShare = &share
+	}
+	return h
+}
+
+// used reads what the process has used. It stops nothing.
+func used() usage {
+	u := usage{at: time.Now()}
+	var r unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &r) == nil {
+		u.cpu = time.Duration(r.Utime.Nano() + r.Stime.Nano())
+	}
+	var gc debug.GCStats
+	debug.ReadGCStats(&gc)
+	u.gc = gc.PauseTotal
+	sample := []metrics.Sample{{Name: pauses}}
+	metrics.Read(sample)
+	if sample[0].Value.Kind() == metrics.KindFloat64Histogram {
+		h := sample[0].Value.Float64Histogram()
+		u.pauses, u.bounds = h.Counts, h.Buckets
+	}
+	return u
+}
+
+// longestPause is the upper bound of the highest bucket that gained a pause; 0 where there was none. The runtime's buckets are up to a quarter wide.
+func longestPause(before, after usage) float64 {
+	for i := len(after.pauses) - 1; i >= 0; i-- {
+		if i < len(before.pauses) && after.pauses[i] == before.pauses[i] {
+			continue
+		}
+		if bound := after.bounds[i+1]; !math.IsInf(bound, 1) {
+			return bound
+		}
+		return after.bounds[i]
+	}
+	return 0
+}

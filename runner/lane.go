@@ -1,0 +1,43 @@
+package runner
+
+import (
+	"time"
+
+	"sweetspot/runner/clock"
+)
+
+// failurePause is how long after the start of a session that failed its lane starts the next one, where only time bounds the phase.
+const failurePause = 100 * time.Millisecond
+
+// lane runs one session tree after another: closed loop. It is ready again the moment a tree has ended.
+func (e *engine) lane(n int64) {
+	ready := e.started.Add(durationOf(e.point.RampUp) * time.Duration(n) / time.Duration(e.point.Load.Lanes()))
+	if !e.sleepUntil(ready, nil) {
+		return
+	}
+	for {
+		next, ok := e.take()
+		if !ok {
+			return
+		}
+		t := &tree{lane: n}
+		if !e.open(t) {
+			return
+		}
+		ready = e.run(t, next, ready)
+		if t.failed.Load() && !e.counted() {
+			ready = max(ready, t.began.Add(failurePause))
+			if !e.sleepUntil(ready, nil) {
+				return
+			}
+		}
+	}
+}
+
+// run walks a whole tree and gives the instant of its end.
+func (e *engine) run(t *tree, next item, ready clock.Instant) (ended clock.Instant) {
+	defer func() { ended = e.close(t) }()
+	defer t.settle(false, false)
+	e.walk(t, next.session, nil, next.first, ready)
+	return
+}

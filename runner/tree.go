@@ -1,0 +1,142 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"sweetspot/runner/clock"
+	"sweetspot/runner/measure"
+	"sweetspot/runner/slots"
+	"sweetspot/runner/workload"
+)
+
+// tree is a session tree while it lives.
+type tree struct {
+	lane, number int64
+	began        clock.Instant
+	slots        slots.Held // of the session
+	failed       atomic.Bool
+	sent         int64 // requests; guarded by the engine's mu
+
+	settleOnce sync.Once
+	settled    chan struct{} // closed when the tree's first request was dispatched or refused, or is to come later; nil where nobody waits for it
+	refused    bool          // it was refused; as late, written before settled is closed
+	late       bool          // it had to wait for a slot, or behind an arrival that had to
+}
+
+// settle tells an arrival's pacer what became of it: whether its first request was refused, and whether that had to wait.
+func (t *tree) settle(refused, waited bool) {
+	if t.settled == nil {
+		return
+	}
+	t.settleOnce.Do(func() {
+		t.refused, t.late = refused, t.late || waited
+		close(t.settled)
+	})
+}
+
+// open takes a session slot for t, waiting for it; false where nothing more shall start.
+func (e *engine) open(t *tree) bool {
+	err := e.gates.TryTake(&t.slots, slots.Session, e.mayStart)
+	if errors.Is(err, slots.ErrFull) {
+		t.late = true
+		err = e.gates.Take(e.dispatching, &t.slots, slots.Session, e.mayStart)
+	}
+	if err != nil {
+		return false
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	t.began = e.clock.Now()
+	t.number = int64(len(e.spans))
+	e.spans = append(e.spans, measure.Span{Start: t.began})
+	e.live.session(1, t.began)
+	return true
+}
+
+// close frees the session slot when the whole tree has ended.
+func (e *engine) close(t *tree) clock.Instant {
+	now := e.clock.Now()
+	e.mu.Lock()
+	e.spans[t.number].End = now
+	e.live.session(-1, now)
+	e.mu.Unlock()
+	t.slots.Release()
+	return now
+}
+
+// walk goes through the turns of a session of t, of which answers came before and first is the first request if it is made already. It returns
+// when the session and all its forks have ended.
+func (e *engine) walk(t *tree, s *workload.Session, answers []workload.Answer, first *workload.Request, ready clock.Instant) {
+	var forks sync.WaitGroup
+	defer forks.Wait()
+	for i := range s.Turns {
+		turn := &s.Turns[i]
+		if turn.Join && i > 0 {
+			forks.Wait()
+			ready = e.clock.Now()
+		}
+		answer, ok := e.turn(t, turn, answers, first, ready)
+		if !ok {
+			return
+		}
+		first = nil
+		answers = append(answers, answer)
+		ready = e.clock.Now()
+		for _, fork := range turn.Forks {
+			var inherited []workload.Answer
+			if fork.Inherits {
+				inherited = answers[:len(answers):len(answers)] // what either appends is its own
+			}
+			forks.Go(func() {
+				e.guard("a fork", func() { e.walk(t, fork.Session, inherited, nil, ready) })
+			})
+		}
+	}
+}
+
+// turn makes the request of a turn, waits for its time and sends it. It is false where the session ends here. A turn that sends nothing takes no
+// slot and gives an empty answer.
+func (e *engine) turn(t *tree, turn *workload.Turn, answers []workload.Answer, request *workload.Request, ready clock.Instant) (workload.Answer, bool) {
+	ready = ready.Add(turn.Delay)
+	if request == nil && turn.Build != nil {
+		made, err := turn.Build(answers)
+		if err != nil {
+			e.abort(fmt.Sprintf("making request %d of session %d: %v", len(answers), t.number, err))
+			return workload.Answer{}, false
+		}
+		request = &made
+		ready = max(ready, e.clock.Now())
+	}
+	if request == nil || turn.Delay > 0 {
+		t.settle(false, false)
+	}
+	if !e.sleepUntil(ready, nil) {
+		return workload.Answer{}, false
+	}
+	if request == nil {
+		return workload.Answer{}, true
+	}
+	return e.ask(&flight{engine: e, tree: t, request: *request, scheduled: ready})
+}
+
+// sleepUntil waits for an instant. It is false where nothing more shall be dispatched, or over is closed before; over may be nil.
+func (e *engine) sleepUntil(at clock.Instant, over <-chan struct{}) bool {
+	wait := at.Sub(e.clock.Now())
+	if wait <= 0 {
+		return e.dispatching.Err() == nil
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-e.dispatching.Done():
+		return false
+	case <-over:
+		return false
+	}
+}
