@@ -1,6 +1,11 @@
 package schema
 
-import "time"
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"time"
+)
 
 // Preset is a validated preset: defaults are filled in, trials are expanded, and every trial and point has been checked.
 type Preset struct {
@@ -100,6 +105,9 @@ func (w Workload) Name() string {
 	return "random"
 }
 
+// Forks reports whether w has session trees that fork, which alone can have more requests in flight than trees.
+func (w Workload) Forks() bool { return false }
+
 // Tokens are the prompt and output lengths that w asks for.
 func (w Workload) Tokens() (prompt, output int64) {
 	if w.Fixed != nil {
@@ -119,13 +127,50 @@ type Request struct {
 	IdleTimeout    Duration          `json:"idle_timeout"`     // an idle connection is closed after it
 	HTTP           string            `json:"http"`             // "1.1" or "2"
 	Headers        map[string]Header `json:"headers,omitempty"`
-	ExtraBody      map[string]any    `json:"extra_body,omitempty"` // top-level fields added to each request's body
+	ExtraBody      Body              `json:"extra_body,omitempty"` // top-level fields added to each request's body
 }
 
-// Header is a header's value: a literal, or the name of the environment variable that holds it. Exactly one is set.
+// Body is a part of a JSON object. Its numbers are [json.Number], so that they are written as they were read.
+type Body map[string]any
+
+// UnmarshalJSON reads a JSON object.
+func (b *Body) UnmarshalJSON(src []byte) error {
+	decoder := json.NewDecoder(bytes.NewReader(src))
+	decoder.UseNumber()
+	var fields map[string]any
+	err := decoder.Decode(&fields)
+	*b = fields
+	return err
+}
+
+// Header is a header's value: a literal, or the name of the environment variable that holds it. In JSON, as in a preset, it is text or {"env": NAME}.
 type Header struct {
-	Value string `json:"value,omitempty"`
-	Env   string `json:"env,omitempty"`
+	Value string // where Env is empty
+	Env   string
+}
+
+type headerEnv struct {
+	Env string `json:"env"`
+}
+
+// MarshalJSON writes h as a preset does.
+func (h Header) MarshalJSON() ([]byte, error) {
+	if h.Env != "" {
+		return json.Marshal(headerEnv{h.Env})
+	}
+	return json.Marshal(h.Value)
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (h *Header) UnmarshalJSON(src []byte) error {
+	*h = Header{}
+	if bytes.HasPrefix(src, []byte{'"'}) {
+		return json.Unmarshal(src, &h.Value)
+	}
+	var env headerEnv
+	err := json.Unmarshal(src, &env)
+	h.Env = env.Env
+	return err
 }
 
 // Load says how hard the service is driven. A nil sweep is a field that is not set.
@@ -224,9 +269,16 @@ func (d Duration) String() string { return time.Duration(d).String() }
 // MarshalText writes d as String does.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
-// UnmarshalText reads what MarshalText wrote.
+// UnmarshalText reads what MarshalText wrote, or a whole number of milliseconds, as limits may be written.
 func (d *Duration) UnmarshalText(text []byte) error {
-	parsed, err := time.ParseDuration(string(text))
+	s := string(text)
+	if _, err := strconv.ParseUint(s, 10, 32); err == nil {
+		s += "ms"
+	}
+	parsed, err := time.ParseDuration(s)
 	*d = Duration(parsed)
 	return err
 }
+
+// UnmarshalJSON reads a JSON string or number as UnmarshalText does.
+func (d *Duration) UnmarshalJSON(src []byte) error { return d.UnmarshalText(bytes.Trim(src, `"`)) }

@@ -1,0 +1,141 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Options change a preset before it is validated, as the command line does.
+type Options struct {
+	// Set has assignments such as "load.requests=100". The value is JSON where it reads as JSON, else text; null removes the field. A path may not be set
+	// twice.
+	Set []string
+	// Flags has sweeps by the name of their field in load, such as "request_concurrency": "1,2,4".
+	Flags map[string]string
+}
+
+// override is one assignment from outside the file.
+type override struct {
+	path  path
+	value *node
+	place place
+}
+
+// overrides reads opts. An assignment that cannot be read is a problem and left out.
+func (opts Options) overrides() ([]override, Problems) {
+	var all []override
+	var problems Problems
+	for _, name := range slices.Sorted(maps.Keys(opts.Flags)) {
+		at := place{file: "--" + strings.ReplaceAll(name, "_", "-"), path: path{"load", name}}
+		all = append(all, override{at.path, &node{kind: text, literal: opts.Flags[name], place: at}, at})
+	}
+	for _, assignment := range opts.Set {
+		o, problem := readAssignment(assignment)
+		if problem != nil {
+			problems = append(problems, *problem)
+			continue
+		}
+		all = append(all, o)
+	}
+	for i, o := range all {
+		for _, earlier := range all[:i] {
+			if o.path.overlaps(earlier.path) {
+				problems = append(problems, Problem{File: o.place.file, Path: o.place.path.String(), Message: "is set by " + earlier.place.file + " as well: keep one"})
+			}
+		}
+	}
+	return all, problems
+}
+
+func readAssignment(s string) (override, *Problem) {
+	left, right, found := strings.Cut(s, "=")
+	if inQuotes := strings.Count(left, `"`)%2 == 1; inQuotes { // a quoted name with = in it
+		if end := strings.Index(right, `"=`); end >= 0 {
+			left, right = left+"="+right[:end+1], right[end+2:]
+		}
+	}
+	if !found {
+		return override{}, &Problem{File: "--set", Message: "must be PATH=VALUE, such as load.requests=100"}
+	}
+	p, err := parsePath(left)
+	if err != nil {
+		return override{}, &Problem{File: "--set " + left, Message: err.Error()}
+	}
+	at := place{file: "--set " + p.String(), path: p}
+	return override{p, readValue(right, at), at}, nil
+}
+
+// readValue reads JSON, or failing that text. Everything in it stands at one place.
+func readValue(s string, at place) *node {
+	if !json.Valid([]byte(s)) {
+		return &node{kind: text, literal: s, place: at}
+	}
+	r := &reader{}
+	read := r.json(bytes.TrimSpace([]byte(s)))
+	if len(r.problems) > 0 { // such as a name that stands twice
+		return &node{kind: text, literal: s, place: at}
+	}
+	read.move(at)
+	return read
+}
+
+// move puts n and all below it at one place, each with its own path.
+func (n *node) move(at place) {
+	n.place = at
+	for i, item := range n.items {
+		item.move(at.below(indexed(i)))
+	}
+	for i := range n.fields {
+		n.fields[i].key = at.below(n.fields[i].name)
+		n.fields[i].value.move(n.fields[i].key)
+	}
+}
+
+// set makes an assignment to the tree.
+func (n *node) set(o override) {
+	if o.value.kind == null {
+		if parent := n.at(o.path[:len(o.path)-1]); parent != nil {
+			parent.remove(o.path[len(o.path)-1])
+		}
+		return
+	}
+	n.lay(wrap(o.path, o.value, o.place), nil)
+}
+
+// wrap is the object that holds value at a path, and nothing else.
+func wrap(p path, value *node, at place) *node {
+	for i, name := range slices.Backward(p) {
+		key := at
+		key.path = p[:i+1]
+		outer := at
+		outer.path = p[:i]
+		value = &node{kind: object, place: outer, fields: []field{{name, key, value}}}
+	}
+	return value
+}
+
+// alternatives are the objects that hold exactly one of their fields: naming another one replaces what they hold.
+var alternatives = []string{"service", "workload"}
+
+// isAlternatives reports whether the object at p holds one of several, in the preset or in a trial.
+func isAlternatives(p path) bool {
+	return (len(p) == 1 || len(p) == 3 && p[0] == "trials") && slices.Contains(alternatives, p[len(p)-1])
+}
+
+// lay puts patch over n, which is at a path: objects field by field, anything else in the place of what is there.
+func (n *node) lay(patch *node, at path) {
+	if isAlternatives(at) && len(patch.fields) > 0 {
+		n.fields = slices.DeleteFunc(n.fields, func(f field) bool { return patch.get(f.name) == nil })
+	}
+	for _, f := range patch.fields {
+		present := n.get(f.name)
+		if present == nil || present.kind != object || f.value.kind != object {
+			n.put(field{f.name, f.key, f.value.clone()})
+			continue
+		}
+		present.lay(f.value, at.with(f.name))
+	}
+}

@@ -1,0 +1,221 @@
+package schema
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// maxPoints is how many points the trials of a preset may have together.
+const maxPoints = 100_000
+
+// Conflict is a combination of load fields that no point can have.
+type Conflict struct {
+	Field   string // of load, such as "request_concurrency": the one to blame
+	Message string // with every offending combination
+}
+
+// Conflicts are all that stands against a load.
+type Conflicts []Conflict
+
+// Error writes one conflict a line.
+func (c Conflicts) Error() string {
+	lines := make([]string, len(c))
+	for i, conflict := range c {
+		lines[i] = "load." + conflict.Field + ": " + conflict.Message
+	}
+	return strings.Join(lines, "\n")
+}
+
+// caps are those of one point. 0 is a cap that is not set.
+type caps struct{ session, request, warmup, prefill int64 }
+
+// Points are the points of l in ascending order: every combination of its swept caps, or with Zip their values step by step, a single value holding in
+// each step. A load that sets neither concurrency nor request_concurrency has the concurrencies 1, 2, 4, 8 and 16.
+//
+// In every point prefill <= request <= session, where a cap that is not set is skipped (prefill is then held against session); the warmup cap is a request
+// cap too, and prefill is at most the cap of each phase. Oversubscribe lifts request <= session. Clip lowers caps to the chain and merges the points that
+// became equal. Combinations that break the chain, and a number of requests below what is kept in flight, are [Conflicts]: then there are no points.
+func (l Load) Points() ([]PointLoad, error) {
+	l = l.withConcurrency()
+	asked, conflicts := l.combinations()
+	if len(conflicts) > 0 {
+		return nil, conflicts
+	}
+	var points []PointLoad
+	var found breaches
+	seen := map[caps]bool{}
+	for _, c := range asked {
+		effective := c
+		if l.Clip {
+			effective = l.clip(c)
+		}
+		l.chain(effective, &found)
+		if seen[effective] {
+			continue
+		}
+		seen[effective] = true
+		points = append(points, pointLoad(effective, c))
+	}
+	conflicts = append(found.conflicts(), l.tooFew(points)...)
+	if len(conflicts) > 0 {
+		return nil, conflicts
+	}
+	return points, nil
+}
+
+// withConcurrency is l with the default ladder where it caps neither sessions nor requests.
+func (l Load) withConcurrency() Load {
+	if len(l.Concurrency) == 0 && len(l.RequestConcurrency) == 0 {
+		l.Concurrency = []int64{1, 2, 4, 8, 16}
+	}
+	return l
+}
+
+// sweeps are the swept caps by the order in which points are sorted, with the names of their fields.
+func (l Load) sweeps() (values [4][]int64, names [4]string) {
+	values = [4][]int64{l.Concurrency, l.RequestConcurrency, l.WarmupRequestConcurrency, l.PrefillConcurrency}
+	for i := range values {
+		if len(values[i]) == 0 {
+			values[i] = []int64{0}
+		}
+	}
+	return values, [4]string{"concurrency", "request_concurrency", "warmup_request_concurrency", "prefill_concurrency"}
+}
+
+// combinations are the points as asked for.
+func (l Load) combinations() ([]caps, Conflicts) {
+	if l.Zip {
+		return l.steps()
+	}
+	values, names := l.sweeps()
+	count, longest := 1, 0
+	for i, v := range values {
+		count = min(count*len(v), maxPoints*maxSweep) // no overflow: each factor is at most maxSweep
+		if len(v) > len(values[longest]) {
+			longest = i
+		}
+	}
+	if count > maxPoints {
+		return nil, Conflicts{{names[longest], "makes more than 100,000 points with the other caps: sweep fewer values, or set zip: true to step them together"}}
+	}
+	combined := make([]caps, 0, count)
+	for _, session := range values[0] {
+		for _, request := range values[1] {
+			for _, warmup := range values[2] {
+				for _, prefill := range values[3] {
+					combined = append(combined, caps{session, request, warmup, prefill})
+				}
+			}
+		}
+	}
+	return combined, nil
+}
+
+// steps are the points of a zip: the first values of all sweeps, then the second.
+func (l Load) steps() ([]caps, Conflicts) {
+	values, names := l.sweeps()
+	count := 1
+	var lengths []string
+	for i, v := range values {
+		count = max(count, len(v))
+		if len(v) > 1 {
+			lengths = append(lengths, fmt.Sprintf("%s %d", names[i], len(v)))
+		}
+	}
+	at := func(i, step int) (int64, bool) {
+		if len(values[i]) == 1 {
+			return values[i][0], true
+		}
+		return values[i][min(step, len(values[i])-1)], len(values[i]) == count
+	}
+	var stepped []caps
+	for step := range count {
+		var c [4]int64
+		for i := range c {
+			value, fits := at(i, step)
+			if !fits {
+				return nil, Conflicts{{"zip", "steps caps together, so each has one value or as many as the others; here " + words(lengths, "and")}}
+			}
+			c[i] = value
+		}
+		stepped = append(stepped, caps{c[0], c[1], c[2], c[3]})
+	}
+	return stepped, nil
+}
+
+// clip lowers the request and prefill caps to the chain.
+func (l Load) clip(c caps) caps {
+	if !l.Oversubscribe {
+		c.request = lower(c.request, c.session)
+		c.warmup = lower(c.warmup, c.session)
+	}
+	c.prefill = lower(lower(c.prefill, c.bound()), c.warmup)
+	return c
+}
+
+// bound is what prefill is held against: request, or where that is not set session.
+func (c caps) bound() int64 {
+	if c.request > 0 {
+		return c.request
+	}
+	return c.session
+}
+
+// lower is value, or the bound where that is set and below it. A cap that is not set stays so.
+func lower(value, bound int64) int64 {
+	if bound > 0 && value > bound {
+		return bound
+	}
+	return value
+}
+
+func pointLoad(c, asked caps) PointLoad {
+	return PointLoad{
+		Concurrency:                   set(c.session),
+		RequestConcurrency:            set(c.request),
+		WarmupRequestConcurrency:      set(c.warmup),
+		PrefillConcurrency:            set(c.prefill),
+		AskedRequestConcurrency:       lowered(asked.request, c.request),
+		AskedWarmupRequestConcurrency: lowered(asked.warmup, c.warmup),
+		AskedPrefillConcurrency:       lowered(asked.prefill, c.prefill),
+	}
+}
+
+func set(value int64) *int64 {
+	if value == 0 {
+		return nil
+	}
+	return &value
+}
+
+func lowered(asked, effective int64) *int64 {
+	if asked == effective {
+		return nil
+	}
+	return &asked
+}
+
+// tooFew finds the points at which fewer requests are asked for than are kept in flight.
+func (l Load) tooFew(points []PointLoad) Conflicts {
+	if l.Requests == nil {
+		return nil
+	}
+	var slots []int64
+	for _, p := range points {
+		if p.Slots() > *l.Requests {
+			slots = append(slots, p.Slots())
+		}
+	}
+	if len(slots) == 0 {
+		return nil
+	}
+	slots = slices.Compact(slices.Sorted(slices.Values(slots)))
+	most := slots[len(slots)-1]
+	return Conflicts{{"requests", fmt.Sprintf("is %d, fewer than the %s that points keep in flight: ask for %d or more, or leave it out", *l.Requests, listed(slots), most)}}
+}
+
+// listed writes numbers as a list.
+func listed(values []int64) string {
+	return strings.ReplaceAll(strings.Trim(fmt.Sprint(values), "[]"), " ", ", ")
+}

@@ -1,0 +1,52 @@
+package schema
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Problem is one fault of a preset, at its place in the file or in the override that it comes from.
+type Problem struct {
+	File    string // as given to Read; "<stdin>" for "-"; "--set PATH" or "--FLAG" for an override
+	Line    int    // from 1; 0 where there is none, as in an override
+	Column  int    // from 1; 0 where there is none
+	Path    string // of the field, such as "load.concurrency"; empty for the file as a whole
+	Message string // what is wrong, and what would be right
+}
+
+// String writes p as file:line:col: path: message, leaving out what there is none of.
+func (p Problem) String() string {
+	var out strings.Builder
+	out.WriteString(p.File)
+	if p.Line > 0 {
+		out.WriteString(":" + strconv.Itoa(p.Line) + ":" + strconv.Itoa(p.Column))
+	}
+	if p.Path != "" && !strings.HasSuffix(p.File, " "+p.Path) {
+		out.WriteString(": " + p.Path)
+	}
+	out.WriteString(": " + p.Message)
+	return out.String()
+}
+
+// Problems are all faults of a preset, in the order of the file, those of overrides first.
+type Problems []Problem
+
+// Error writes one problem a line.
+func (p Problems) Error() string {
+	lines := make([]string, len(p))
+	for i, problem := range p {
+		lines[i] = problem.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// sorted is p in order and without repetitions.
+func (p Problems) sorted() Problems {
+	slices.SortStableFunc(p, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(min(a.Line, 1), min(b.Line, 1)), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line),
+			cmp.Compare(a.Column, b.Column), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Message, b.Message))
+	})
+	return slices.Compact(p)
+}

@@ -1,0 +1,138 @@
+package schema
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+)
+
+var sweepFields = []string{"concurrency", "request_concurrency", "warmup_request_concurrency", "prefill_concurrency"}
+
+// sweeps puts lists of numbers in the place of the sweeps of n, the load. One that cannot be read is reported and becomes faulty.
+func (v *validator) sweeps(n *node) {
+	if n == nil {
+		return
+	}
+	zip := n.get("zip") != nil && n.get("zip").literal == "true"
+	for _, name := range sweepFields {
+		swept := n.get(name)
+		if swept == nil || swept.kind != number && swept.kind != text && swept.kind != list {
+			continue
+		}
+		values, at, err := sweepOf(swept)
+		if err == nil && zip && !slices.IsSorted(values) {
+			err = errors.New("is not in ascending order: with zip, values are paired in ascending order, so write them in it")
+		}
+		if err == nil {
+			values, err = normalize(values)
+		}
+		if err != nil {
+			v.problems = append(v.problems, at.problem(err.Error()))
+			swept.kind = faulty
+			continue
+		}
+		swept.kind, swept.items = list, nil
+		for _, value := range values {
+			swept.items = append(swept.items, &node{kind: number, literal: strconv.FormatInt(value, 10), place: swept.place})
+		}
+	}
+}
+
+// sweepOf are the values of a sweep as written; with an error, at is its place.
+func sweepOf(n *node) (values []int64, at place, err error) {
+	switch n.kind {
+	case number:
+		values, err = parseItem(n.literal)
+		return values, n.place, err
+	case text:
+		values, err = parseSweep(n.literal)
+		return values, n.place, err
+	}
+	for _, item := range n.items {
+		if item.kind != number {
+			return nil, item.place, errors.New(`must be a whole number: a list holds numbers alone; ranges are written as text, "1,4..16"`)
+		}
+		value, err := parseCap(item.literal)
+		if err != nil {
+			return nil, item.place, err
+		}
+		values = append(values, value)
+	}
+	if len(values) == 0 {
+		return nil, n.place, errors.New(`is empty: write a number, several ([2, 4, 8]) or a doubling range ("2..8")`)
+	}
+	return values, n.place, nil
+}
+
+// load checks what the load asks for together with the limits and the trials.
+func (v *validator) load(root *node, common *settings, trials []Trial) {
+	if common.load == nil {
+		return
+	}
+	at := func(section, name string) place {
+		if n := root.get(section); n != nil && n.kind == object {
+			if i := n.index(name); i >= 0 {
+				return n.fields[i].key
+			}
+			return n.place.below(name)
+		}
+		return root.place.below(section).below(name)
+	}
+	load := *common.load
+	points, err := load.Points()
+	var conflicts Conflicts
+	if errors.As(err, &conflicts) {
+		for _, c := range conflicts {
+			v.problems = append(v.problems, at("load", c.Field).problem(c.Message))
+		}
+	}
+	if len(points)*len(trials) > maxPoints {
+		v.problems = append(v.problems, at("load", "concurrency").problem(fmt.Sprintf("makes %d points of %d trials: at most 100,000", len(points)*len(trials), len(trials))))
+	}
+	if i := slices.IndexFunc(trials, func(t Trial) bool { return !t.Spec.Workload.Forks() }); load.Oversubscribe && i >= 0 {
+		v.problems = append(v.problems, at("load", "oversubscribe").problem("is for session trees that fork, which alone have more requests in flight than trees; the workload "+
+			trials[i].Spec.Workload.Name()+" does not fork: leave it out"))
+	}
+	if common.limits == nil {
+		return
+	}
+	for _, limit := range common.limits.set() {
+		if need := enough(limit.stat); load.Requests != nil && *load.Requests < need {
+			v.problems = append(v.problems, at("load", "requests").problem(fmt.Sprintf("is %d, too few to know the %s that %s is held against: ask for %d or more", *load.Requests, limit.stat, limit.name, need)))
+		}
+	}
+}
+
+// limit is one that is declared.
+type limit struct{ name, stat string }
+
+// set are the limits on times that are declared.
+func (l Limits) set() []limit {
+	var declared []limit
+	if l.MaxTTFT != nil {
+		declared = append(declared, limit{"max_ttft", l.TTFTStat})
+	}
+	if l.MaxTPOT != nil {
+		declared = append(declared, limit{"max_tpot", l.TPOTStat})
+	}
+	if l.MaxTotalTime != nil {
+		declared = append(declared, limit{"max_total_time", l.TotalTimeStat})
+	}
+	return declared
+}
+
+// enough is how many requests a statistic needs to be known: n·(100−p) >= 100.
+func enough(stat string) int64 {
+	switch stat {
+	case "p50":
+		return 2
+	case "p90":
+		return 10
+	case "p95":
+		return 20
+	case "p99":
+		return 100
+	}
+	return 1
+}
