@@ -1,0 +1,55 @@
+package workload
+
+// Calibration says how many words make a prompt of a number of tokens, at one service. [Calibrate] measures it; a Scale of zero is an estimate.
+//
+// It holds for the specification's model, request and workload, and for prompts with the nonces of the run it was measured in.
+type Calibration struct {
+	Story Scale `json:"story"` // the text of fixed
+	Words Scale `json:"words"` // the text of random, and of the context probe of every workload
+}
+
+// Scale is how a kind of text becomes tokens.
+type Scale struct {
+	// Overhead is the prompt's tokens beside those of its words: the chat template, the nonce, the constant parts of the text.
+	Overhead int64 `json:"overhead_tokens"`
+	// Rate is the number of tokens of 1,000 words.
+	Rate int64 `json:"tokens_per_1000_words"`
+	// Fits are the prompt lengths that were sought one by one.
+	Fits []Fit `json:"fits,omitempty"`
+}
+
+// Fit is a text found for a number of prompt tokens.
+type Fit struct {
+	PromptTokens int64 `json:"prompt_tokens"` // sought
+	Counted      int64 `json:"counted"`       // by the service; equal to PromptTokens where the text allows
+	Words        int64 `json:"words"`
+	Fillers      int64 `json:"fillers"` // short words added to meet the count
+}
+
+// Estimates where nothing was measured: English takes 1.3 tokens a word with today's vocabularies, and a chat template about 10.
+const (
+	estimatedRate     = 1300
+	estimatedTemplate = 10
+)
+
+// orEstimate is s, or where s was not measured the estimate for prompts of w with a kind of text.
+func (s Scale) orEstimate(kind text, w *writer) Scale {
+	if s.Rate != 0 {
+		return s
+	}
+	constant := kind.constantWords()
+	if w.nonces != nil {
+		constant += w.nonces.constantWords()
+	}
+	return Scale{Overhead: estimatedTemplate + constant*estimatedRate/1000, Rate: estimatedRate}
+}
+
+// lengthOf is the size of a text for a prompt of promptTokens: the fit for it, else the nearest by rate. It has at least one word.
+func (s Scale) lengthOf(promptTokens int64) length {
+	for _, fit := range s.Fits {
+		if fit.PromptTokens == promptTokens {
+			return length{fit.Words, fit.Fillers}
+		}
+	}
+	return length{words: max(1, ((promptTokens-s.Overhead)*1000+s.Rate/2)/s.Rate)}
+}

@@ -1,0 +1,114 @@
+package workload
+
+import (
+	"errors"
+	"fmt"
+
+	"sweetspot/runner/measure"
+	"sweetspot/schema"
+)
+
+// Source makes the sessions of one measurement of one point. It is safe for several goroutines.
+type Source struct {
+	sessions sessions
+	probe    contextProbe
+}
+
+// sessions are what a workload consists of: each workload is one implementation. The same place always gives the same session.
+type sessions interface {
+	session(at place) (*Session, error)
+}
+
+// New gives the source of a point's sessions. Its prompts are as long as cal says; the zero Calibration is an estimate.
+//
+// It is an error if spec has no workload, or an extra_body that [NewEncoder] refuses.
+func New(spec schema.Spec, seed Seed, cal Calibration) (*Source, error) {
+	w, err := newWriter(spec, seed)
+	if err != nil {
+		return nil, err
+	}
+	source := &Source{probe: contextProbe{writer: w, scale: cal.Words.orEstimate(shuffledWords{}, w)}}
+	switch {
+	case spec.Workload.Fixed != nil:
+		source.sessions = newFixed(*spec.Workload.Fixed, w, cal)
+	case spec.Workload.Random != nil:
+		source.sessions = newRandom(*spec.Workload.Random, w, cal)
+	}
+	return source, nil
+}
+
+// Session gives the session with an index within a phase: pure in both, whatever was asked before. It makes no request yet: that is what
+// [Turn.Build] of its turns does, at a cost that grows with the prompt's length alone (200 µs for 32,000 tokens).
+//
+// It is an error if index is below 0 or above 2^44-1, or phase is none of measure's.
+func (s *Source) Session(phase measure.Phase, index int64) (*Session, error) {
+	at, err := placeOf(phase, index)
+	if err != nil {
+		return nil, err
+	}
+	return s.sessions.session(at)
+}
+
+// Probe gives the session of one request that fills a context: promptTokens of plain words, whatever the workload, and outputTokens to be
+// answered. It is the same for each call with equal lengths. The count is exact where the calibration covered promptTokens.
+func (s *Source) Probe(promptTokens, outputTokens int64) *Session {
+	return s.probe.session(promptTokens, outputTokens)
+}
+
+type contextProbe struct {
+	writer *writer
+	scale  Scale
+}
+
+func (p contextProbe) session(promptTokens, outputTokens int64) *Session {
+	asked := tokens{promptTokens, outputTokens}
+	return single(func() Request {
+		return p.writer.written(inContextProbe, shuffledWords{}, p.scale.lengthOf(promptTokens), asked)
+	})
+}
+
+// single is a session of one request.
+func single(request func() Request) *Session {
+	return &Session{Turns: []Turn{{Build: func([]Answer) (Request, error) { return request(), nil }}}}
+}
+
+// writer writes the requests of a source.
+type writer struct {
+	encoder *Encoder
+	seed    Seed
+	text    key
+	nonces  *nonces // nil where the cache is shared
+}
+
+func newWriter(spec schema.Spec, seed Seed) (*writer, error) {
+	if spec.Workload.Fixed == nil && spec.Workload.Random == nil {
+		return nil, errors.New("making requests: the specification has no workload")
+	}
+	encoder, err := NewEncoder(spec.Model, spec.Request)
+	if err != nil {
+		return nil, fmt.Errorf("making requests: %w", err)
+	}
+	w := &writer{encoder: encoder, seed: seed, text: seed.text()}
+	if spec.Request.Cache != "shared" {
+		prompt, _ := spec.Workload.Tokens()
+		w.nonces = newNonces(seed, prompt)
+	}
+	return w, nil
+}
+
+// request writes the request at a place: room is about how long its text is, write appends it, safe inside a JSON string.
+func (w *writer) request(at place, room int64, write func(b []byte) []byte, asked tokens) Request {
+	const other = 512 // of a body's bytes: the nonce and the fields
+	b := w.encoder.begin(make([]byte, 0, room+other))
+	b = write(w.nonces.append(b, at))
+	return Request{Body: w.encoder.end(b, asked.output), PromptTokens: asked.prompt, OutputTokens: asked.output}
+}
+
+// written writes the request at a place with a text of a kind.
+func (w *writer) written(at place, kind text, size length, asked tokens) Request {
+	room := (size.words + size.fillers + kind.constantWords()) * bytesPerWord
+	return w.request(at, room, func(b []byte) []byte { return kind.append(b, size, w.text.stream(at)) }, asked)
+}
+
+// tokens are the lengths that a request asks for.
+type tokens struct{ prompt, output int64 }
