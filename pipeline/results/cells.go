@@ -73,19 +73,11 @@ func newDecoder[T any](schema *arrow.Schema) (decoder[T], error) {
 			return d, fmt.Errorf("it has %d columns %s, one is needed", len(at), field.Name)
 		}
 		d.at[i] = at[0]
-		if got := schema.Field(at[0]).Type; !arrow.TypeEqual(storage(got), storage(field.Type)) {
+		if got := schema.Field(at[0]).Type; !arrow.TypeEqual(got, field.Type) {
 			return d, fmt.Errorf("its column %s is %s, not %s", field.Name, got, field.Type)
 		}
 	}
 	return d, nil
-}
-
-// storage is t without what does not change how it is read: the name and nullability of a list's elements.
-func storage(t arrow.DataType) arrow.DataType {
-	if list, ok := t.(*arrow.ListType); ok {
-		return arrow.ListOf(list.Elem())
-	}
-	return t
 }
 
 // rows copies a batch into rows, which share no memory with it.

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 )
 
 // List gives the runs of a store, newest first. Those that can't be read are named in broken; directories that are no runs are passed over. A
@@ -33,16 +32,8 @@ func List(store string) (runs []*Run, broken []error) {
 			broken = append(broken, err)
 		}
 	}
-	slices.SortStableFunc(runs, func(a, b *Run) int { return b.started().Compare(a.started()) })
+	slices.SortStableFunc(runs, func(a, b *Run) int { return b.manifest.CreatedAt.Compare(a.manifest.CreatedAt) })
 	return runs, broken
-}
-
-// started is when the run was begun.
-func (r *Run) started() time.Time {
-	if len(r.manifest.Executions) == 0 {
-		return time.Time{}
-	}
-	return r.manifest.Executions[0].StartedAt
 }
 
 // Find opens the run that a person means by argument: a path, "latest", an id, a name (then the newest run that has it) or the start of one id.

@@ -16,7 +16,7 @@ func saved(t *testing.T, store, id, name string, hour int) {
 		t.Fatal(err)
 	}
 	started := time.Date(2026, 11, 1, hour, 0, 0, 0, time.UTC)
-	manifest := Manifest{SchemaVersion: SchemaVersion, RunID: id, Name: name, Status: Completed, Executions: []Execution{{StartedAt: started}}}
+	manifest := Manifest{SchemaVersion: SchemaVersion, RunID: id, Name: name, Status: Completed, CreatedAt: started}
 	if err := writeManifest(dir, manifest); err != nil {
 		t.Fatal(err)
 	}

@@ -39,16 +39,15 @@ func layoutOf[T any](table Table, runID string) (layout, error) {
 		}
 		fields[i] = arrow.Field{Name: c.Name, Type: kind, Nullable: nullable(c.Type), Metadata: columnMetadata(c)}
 	}
-	metadata := arrow.MetadataFrom(map[string]string{versionKey: strconv.Itoa(SchemaVersion), runKey: runID, tableKey: string(table)})
+	metadata := arrow.NewMetadata([]string{versionKey, runKey, tableKey}, []string{strconv.Itoa(SchemaVersion), runID, string(table)})
 	return layout{columns, arrow.NewSchema(fields, &metadata)}, nil
 }
 
 func columnMetadata(c measure.Column) arrow.Metadata {
-	metadata := map[string]string{docKey: c.Doc}
-	if c.Unit != "" {
-		metadata[unitKey] = c.Unit
+	if c.Unit == "" {
+		return arrow.NewMetadata([]string{docKey}, []string{c.Doc})
 	}
-	return arrow.MetadataFrom(metadata)
+	return arrow.NewMetadata([]string{docKey, unitKey}, []string{c.Doc, c.Unit})
 }
 
 // nullable reports whether a column can be null: a pointer, or an instant that did not happen.
@@ -67,7 +66,7 @@ func arrowType(t reflect.Type) (arrow.DataType, error) {
 		if err != nil {
 			return nil, err
 		}
-		return arrow.ListOfNonNullable(element), nil
+		return arrow.ListOf(element), nil
 	}
 	return scalarType(t)
 }

@@ -31,6 +31,7 @@ const (
 type Manifest struct {
 	SchemaVersion int              `json:"schema_version"`
 	RunID         string           `json:"run_id"`
+	CreatedAt     time.Time        `json:"created_at"`
 	Name          string           `json:"name"`   // of the preset
 	Status        Status           `json:"status"` // as last stored; [Run.Status] looks at the lock too
 	Given         Given            `json:"preset"`

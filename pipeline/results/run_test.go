@@ -45,7 +45,7 @@ func records(n int64) []measure.Record {
 
 func newRun(t *testing.T) *Writer {
 	t.Helper()
-	w, err := Create(filepath.Join(t.TempDir(), "store"), Manifest{Name: "chat", Status: Running, Executions: []Execution{{StartedAt: time.Now().UTC()}}})
+	w, err := Create(filepath.Join(t.TempDir(), "store"), Manifest{Name: "chat", Status: Running, CreatedAt: time.Now().UTC()})
 	if err != nil {
 		t.Fatal(err)
 	}

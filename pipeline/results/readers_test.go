@@ -1,0 +1,303 @@
+package results
+
+import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sweetspot/runner/clock"
+	"sweetspot/runner/measure"
+	"sweetspot/schema"
+)
+
+// python is an environment with pyarrow, pandas, polars and DuckDB. Without SWEETSPOT_E2E the test is skipped; with it, a missing one is a failure.
+func python(t *testing.T) string {
+	t.Helper()
+	if os.Getenv("SWEETSPOT_E2E") == "" {
+		t.Skip("needs Python with pyarrow, pandas, polars and DuckDB: set SWEETSPOT_E2E=1")
+	}
+	out, err := exec.Command(filepath.Join("..", "..", ".ci", "python"), "readers").Output()
+	if err != nil {
+		t.Fatalf("making the Python environment: %v", err)
+	}
+	return filepath.Join(strings.TrimSpace(string(out)), "bin", "python")
+}
+
+// outcome is a point as a runner could have seen it: n requests, some of which failed in each way.
+func outcome(random *rand.Rand, n int64) measure.Outcome {
+	o := measure.Outcome{Started: 1e9, Target: 4, TargetSessions: 4}
+	text, status := "why", int64(503)
+	for i := range n {
+		at := clock.Instant(1e9 + i*1e7)
+		r := measure.Record{Index: i, Session: i, Phase: measure.Measured, Scheduled: at, Dispatched: at, Status: measure.OK}
+		if i%7 == 3 {
+			r.Status = measure.Statuses()[1+random.IntN(7)]
+			r.Error, r.HTTPStatus, r.Ended = &text, &status, at+1e6
+			o.Records = append(o.Records, r)
+			continue
+		}
+		offset := int64(0)
+		for range 2 + random.IntN(5) {
+			offset += 1 + random.Int64N(5e8)
+			r.Chunks = append(r.Chunks, offset)
+		}
+		tokens, source := int64(len(r.Chunks)+random.IntN(3)), measure.FromServer
+		r.OutputTokens, r.PromptTokens, r.TokenSource = &tokens, &tokens, &source
+		r.FirstToken, r.LastToken = at.Add(time.Duration(r.Chunks[0])), at.Add(time.Duration(offset))
+		r.Ended = r.LastToken + 1e3
+		o.Records = append(o.Records, r)
+		o.Sessions = append(o.Sessions, measure.Span{Start: at, End: r.Ended})
+		o.Finished = max(o.Finished, r.Ended)
+	}
+	if n == 0 {
+		o.Aborted = "the service did not start"
+	}
+	return o
+}
+
+// dataset is two runs as a sweep leaves them, and all rows of their tables.
+func dataset(t *testing.T) (dirs []string, requests []measure.RequestRow, points []measure.Point, trials []TrialRow) {
+	t.Helper()
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 2 {
+		w := newRun(t)
+		dirs = append(dirs, w.Dir())
+		var judged []TrialRow
+		for _, p := range []struct {
+			id     string
+			repeat int64
+			n      int64
+		}{{pointA, 0, 300}, {pointA, 1, 120}, {pointB, 0, 0}} {
+			o := outcome(random, p.n)
+			concurrency := int64(4)
+			row := measure.Summarize(o, schema.PointLoad{Concurrency: &concurrency}, schema.Limits{TTFTStat: "p50"})
+			row.Keys = keys(w.Run, p.id, p.repeat, 0)
+			if err := w.WritePoint(row, o.Records); err != nil {
+				t.Fatal(err)
+			}
+			points = append(points, row)
+			for r := range requestRows(row.Keys, o.Records) {
+				requests = append(requests, r)
+			}
+			judged = append(judged, TrialRow{RunID: w.ID(), TrialID: trialA, PointID: p.id, Reasons: []string{"a", "b"}[:p.repeat], Medians: Medians{TTFTAll: row.TTFTAll}})
+		}
+		if err := w.WriteTrial(trialA, judged[1:]); err != nil {
+			t.Fatal(err)
+		}
+		trials = append(trials, judged[1:]...)
+	}
+	return dirs, requests, points, trials
+}
+
+type seen struct {
+	Types map[string]string
+	Rows  []map[string]any
+}
+
+type report struct {
+	Tables   map[string]map[string]seen
+	Metadata map[string]struct {
+		File        map[string]string
+		Columns     map[string]map[string]string
+		Nullable    map[string]bool
+		Compression []string
+	}
+	Percentiles map[string]map[string]float64
+}
+
+func TestNotebooksReadWhatWasWritten(t *testing.T) {
+	interpreter := python(t)
+	dirs, requests, points, trials := dataset(t)
+	command := exec.Command(interpreter, append([]string{filepath.Join("testdata", "read.py")}, dirs...)...)
+	command.Stderr = os.Stderr
+	out, err := command.Output()
+	if err != nil {
+		t.Fatalf("reading with Python: %v", err)
+	}
+	var got report
+	decoder := json.NewDecoder(strings.NewReader(string(out)))
+	decoder.UseNumber()
+	if err := decoder.Decode(&got); err != nil {
+		t.Fatal(err)
+	}
+	checkTable(t, got, Requests, requests)
+	checkTable(t, got, Points, points)
+	checkTable(t, got, Trials, trials)
+	checkPercentiles(t, got, points)
+}
+
+func checkTable[T any](t *testing.T, got report, table Table, rows []T) {
+	t.Helper()
+	for reader, seen := range got.Tables[string(table)] {
+		checkTypes[T](t, reader, table, seen.Types)
+		checkRows(t, reader, table, rows, seen.Rows)
+	}
+	metadata := got.Metadata[string(table)]
+	if metadata.File[versionKey] != "1" || len(metadata.File[runKey]) != 8 || metadata.File[tableKey] != string(table) {
+		t.Errorf("%s: metadata of the file is %v", table, metadata.File)
+	}
+	if diff := cmp.Diff([]string{"ZSTD"}, metadata.Compression); diff != "" {
+		t.Errorf("%s: compression %s", table, diff)
+	}
+	for _, c := range measure.Columns(reflect.TypeFor[T]()) {
+		of := metadata.Columns[c.Name]
+		if of[docKey] != c.Doc || of[unitKey] != c.Unit {
+			t.Errorf("%s: metadata of column %s is %v, want unit %q and description %q", table, c.Name, of, c.Unit, c.Doc)
+		}
+		if metadata.Nullable[c.Name] != nullable(c.Type) {
+			t.Errorf("%s: column %s is nullable: %v", table, c.Name, metadata.Nullable[c.Name])
+		}
+	}
+}
+
+// typeNames are the names that each reader has for a kind of column, the first of a slice being its elements.
+var typeNames = map[string]map[reflect.Kind]string{
+	"pyarrow": {reflect.String: "string", reflect.Int64: "int64", reflect.Float64: "double", reflect.Bool: "bool"},
+	"pandas":  {reflect.String: "string[pyarrow]", reflect.Int64: "int64[pyarrow]", reflect.Float64: "double[pyarrow]", reflect.Bool: "bool[pyarrow]"},
+	"polars":  {reflect.String: "String", reflect.Int64: "Int64", reflect.Float64: "Float64", reflect.Bool: "Boolean"},
+	"duckdb":  {reflect.String: "VARCHAR", reflect.Int64: "BIGINT", reflect.Float64: "DOUBLE", reflect.Bool: "BOOLEAN"},
+}
+
+var listNames = map[string]map[reflect.Kind]string{
+	"pyarrow": {reflect.String: "list<element: string>", reflect.Int64: "list<element: int64>"},
+	"pandas":  {reflect.String: "list<element: string>[pyarrow]", reflect.Int64: "list<element: int64>[pyarrow]"},
+	"polars":  {reflect.String: "List(String)", reflect.Int64: "List(Int64)"},
+	"duckdb":  {reflect.String: "VARCHAR[]", reflect.Int64: "BIGINT[]"},
+}
+
+func checkTypes[T any](t *testing.T, reader string, table Table, got map[string]string) {
+	t.Helper()
+	want := map[string]string{}
+	for _, c := range measure.Columns(reflect.TypeFor[T]()) {
+		kind, names := c.Type, typeNames[reader]
+		switch kind.Kind() {
+		case reflect.Pointer:
+			kind = kind.Elem()
+		case reflect.Slice:
+			kind, names = kind.Elem(), listNames[reader]
+		}
+		want[c.Name] = names[kind.Kind()]
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s, %s: types: %s", table, reader, diff)
+	}
+}
+
+func checkRows[T any](t *testing.T, reader string, table Table, rows []T, got []map[string]any) {
+	t.Helper()
+	want := map[string]map[string]string{}
+	for i := range rows {
+		cells := map[string]string{}
+		for _, c := range measure.Columns(reflect.TypeFor[T]()) {
+			cells[c.Name] = written(reflect.ValueOf(rows[i]).FieldByIndex(c.Index))
+		}
+		want[place(cells)] = cells
+	}
+	if len(got) != len(rows) || len(want) != len(rows) {
+		t.Errorf("%s, %s: %d rows of %d", table, reader, len(got), len(rows))
+	}
+	for _, row := range got {
+		cells := map[string]string{}
+		for name, cell := range row {
+			cells[name] = pythons(cell)
+		}
+		if diff := cmp.Diff(want[place(cells)], cells, cmp.Comparer(sameCell)); diff != "" {
+			t.Errorf("%s, %s: %s", table, reader, diff)
+			return
+		}
+	}
+}
+
+func place(cells map[string]string) string {
+	return cells["run_id"] + cells["point_id"] + cells["repeat"] + cells["attempt"] + cells["request_index"]
+}
+
+// written is a cell as text.
+func written(cell reflect.Value) string {
+	switch cell.Kind() {
+	case reflect.Pointer:
+		if cell.IsNil() {
+			return "null"
+		}
+		return written(cell.Elem())
+	case reflect.Slice:
+		var elements []string
+		for i := range cell.Len() {
+			elements = append(elements, written(cell.Index(i)))
+		}
+		return "[" + strings.Join(elements, " ") + "]"
+	case reflect.Float64:
+		return strings.ToLower(strings.TrimPrefix(strconv.FormatFloat(cell.Float(), 'g', -1, 64), "+"))
+	case reflect.Int64:
+		if cell.Type() == instantType && cell.Int() == 0 {
+			return "null"
+		}
+		return strconv.FormatInt(cell.Int(), 10)
+	case reflect.Bool:
+		return strconv.FormatBool(cell.Bool())
+	}
+	return cell.String()
+}
+
+// pythons is the same of what Python printed.
+func pythons(cell any) string {
+	switch cell := cell.(type) {
+	case nil:
+		return "null"
+	case []any:
+		var elements []string
+		for _, element := range cell {
+			elements = append(elements, pythons(element))
+		}
+		return "[" + strings.Join(elements, " ") + "]"
+	case bool:
+		return strconv.FormatBool(cell)
+	case json.Number:
+		return cell.String()
+	}
+	return cell.(string)
+}
+
+// sameCell takes two ways of writing one number for the same.
+func sameCell(a, b string) bool {
+	if a == b {
+		return true
+	}
+	x, errA := strconv.ParseFloat(a, 64)
+	y, errB := strconv.ParseFloat(b, 64)
+	return errA == nil && errB == nil && x == y && strings.ContainsAny(a+b, ".e")
+}
+
+// checkPercentiles holds figures that were computed from the requests against the points table.
+func checkPercentiles(t *testing.T, got report, points []measure.Point) {
+	t.Helper()
+	checked := 0
+	for _, point := range points {
+		recomputed := got.Percentiles[point.RunID+"-"+MeasurementOf(point.Keys).String()]
+		value := reflect.ValueOf(point)
+		for _, c := range measure.Columns(value.Type()) {
+			again, ok := recomputed[c.Name]
+			stored, _ := value.FieldByIndex(c.Index).Interface().(*float64)
+			if !ok || stored == nil {
+				continue
+			}
+			checked++
+			if math.Abs(again-*stored) > 1e-9 {
+				t.Errorf("%s of %s: %v from the requests, %v in the points table", c.Name, MeasurementOf(point.Keys), again, *stored)
+			}
+		}
+	}
+	if want := 2 * 2 * 10; checked < want {
+		t.Errorf("%d figures were compared, want at least %d", checked, want)
+	}
+}
