@@ -17,6 +17,10 @@ type Outcome struct {
 	// binds.
 	Target, TargetSessions int64
 
+	// Late are the measured requests of an open loop that had to wait for a slot, or behind an arrival that had to. Dropped are arrivals that were
+	// due in the measured phase and were not dispatched in it. Both are 0 in a closed loop.
+	Late, Dropped int64
+
 	Aborted     string // why the point was given up; empty where it was not
 	Interrupted bool   // the person stopped the run during the point
 

@@ -64,31 +64,20 @@ func (p *Point) unsteady() string {
 }
 
 // steadyThroughput is the rate of output tokens within w: those of each ok request, of whatever phase, spread evenly over its events.
-func steadyThroughput(records []Record, w window) (rate *float64, reason string) {
-	var tokens int64
-	var parts []float64 // of requests that lie half within w, summed in ascending order
+func steadyThroughput(records []Record, w window) (perSecond *float64, reason string) {
+	var tokens float64
 	for i := range records {
 		r := &records[i]
 		if r.Status != OK || !w.overlaps(r) {
 			continue
 		}
-		within := w.chunks(r)
 		if r.OutputTokens == nil || len(r.Chunks) == 0 {
 			return nil, "a request in it has no token count"
 		}
-		if within == len(r.Chunks) {
-			tokens += *r.OutputTokens
-		} else if within > 0 {
-			parts = append(parts, float64(*r.OutputTokens)*float64(within)/float64(len(r.Chunks)))
-		}
+		tokens += float64(*r.OutputTokens) * float64(w.chunks(r)) / float64(len(r.Chunks))
 	}
-	slices.Sort(parts)
-	sum := float64(tokens)
-	for _, part := range parts {
-		sum += part
-	}
-	sum /= w.to.Sub(w.from).Seconds()
-	return &sum, ""
+	rate := tokens / w.to.Sub(w.from).Seconds()
+	return &rate, ""
 }
 
 func (w window) overlaps(r *Record) bool { return r.Dispatched < w.to && r.Ended > w.from }

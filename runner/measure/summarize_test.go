@@ -206,10 +206,14 @@ func TestFailuresStayOutOfLatencies(t *testing.T) {
 // A request cancelled by the preset is neither a success nor a failure.
 func TestCancelledCountsAsNeither(t *testing.T) {
 	o := twoLanes()
-	o.Records = numbered(append(slices.Clone(o.Records), failure(113, 114, Cancelled, "declared"))...)
+	cancelled := failure(113, 114, Cancelled, "declared")
+	o.Records = numbered(append(slices.Clone(o.Records), warmup(cancelled), warmup(failure(113, 114, Empty, "")), cancelled, cancelled, cancelled)...)
 	p := Summarize(o, schema.PointLoad{}, schema.Limits{})
-	if diff := cmp.Diff([]*float64{ref(0.25), ref(0.6), ref(0.02)}, []*float64{p.ErrorRate, p.SuccessRate, p.TTFTAll.P50}, nearly); diff != "" {
+	if diff := cmp.Diff([]*float64{ref(0.25), ref(3.0 / 7), ref(0.02)}, []*float64{p.ErrorRate, p.SuccessRate, p.TTFTAll.P50}, nearly); diff != "" {
 		t.Error(diff)
+	}
+	if p.WarmupIssued != 4 || p.WarmupFailed != 1 {
+		t.Errorf("of %d in warmup %d failed", p.WarmupIssued, p.WarmupFailed)
 	}
 }
 
@@ -265,11 +269,11 @@ func TestStallIsSeenInPooledGaps(t *testing.T) {
 // A model that says one thing over and over is flagged, and a short answer like "1" is no sign of it.
 func TestDegenerateOutput(t *testing.T) {
 	long := func(distinct *int64) Record {
-		r := request(0, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9)
+		r := request(0, 8, 1, 2, 3, 4, 5, 6, 7, 8)
 		r.DistinctChunks = distinct
 		return r
 	}
-	short := request(0, 2, 1, 2)
+	short := request(0, 7, 1, 2, 3, 4, 5, 6, 7)
 	short.DistinctChunks = ref(int64(1))
 	for _, test := range []struct {
 		name    string
