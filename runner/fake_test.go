@@ -50,6 +50,7 @@ func (s *service) Send(ctx context.Context, q workload.Request, r *measure.Recor
 	s.arrive(q, r)
 	defer s.leave()
 	does := s.plan(r, q)
+	r.FinishReason = new(string(q.Body)) // so that tests can tell which request a record is of
 	r.Connected = s.clock.Now()
 	if does.panics {
 		s.answer()
@@ -185,4 +186,34 @@ func inFlight(o measure.Outcome, at clock.Instant) int64 {
 		}
 	}
 	return n
+}
+
+// requestCap is the cap on requests in flight in a phase; nil where there is none.
+func requestCap(load schema.PointLoad, phase measure.Phase) *int64 {
+	if phase == measure.Warmup && load.WarmupRequestConcurrency != nil {
+		return load.WarmupRequestConcurrency
+	}
+	return load.RequestConcurrency
+}
+
+// capsHeld holds that, when a request was dispatched, no more were in flight than the cap of its phase allows, itself included.
+func capsHeld(o measure.Outcome, load schema.PointLoad) error {
+	for i, r := range o.Records {
+		var requests, prefills int64
+		for _, before := range o.Records[:i+1] {
+			if before.Ended > r.Dispatched || before.Index == r.Index {
+				requests++
+				if !before.FirstToken.Happened() || before.FirstToken > r.Dispatched || before.Index == r.Index {
+					prefills++
+				}
+			}
+		}
+		if cap := requestCap(load, r.Phase); cap != nil && requests > *cap {
+			return fmt.Errorf("%s request %d was dispatched as number %d at a cap of %d", r.Phase, r.Index, requests, *cap)
+		}
+		if cap := load.PrefillConcurrency; cap != nil && prefills > *cap {
+			return fmt.Errorf("%s request %d was dispatched as prefill number %d at a cap of %d", r.Phase, r.Index, prefills, *cap)
+		}
+	}
+	return nil
 }

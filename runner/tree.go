@@ -85,14 +85,15 @@ func (e *engine) walk(t *tree, s *workload.Session, answers []workload.Answer, f
 		}
 		first = nil
 		answers = append(answers, answer)
-		ready = e.clock.Now()
+		ended := e.clock.Now()
+		ready = ended
 		for _, fork := range turn.Forks {
 			var inherited []workload.Answer
 			if fork.Inherits {
 				inherited = answers[:len(answers):len(answers)] // what either appends is its own
 			}
 			forks.Go(func() {
-				e.guard("a fork", func() { e.walk(t, fork.Session, inherited, nil, ready) })
+				e.guard("a fork", func() { e.walk(t, fork.Session, inherited, nil, ended) })
 			})
 		}
 	}
@@ -101,7 +102,7 @@ func (e *engine) walk(t *tree, s *workload.Session, answers []workload.Answer, f
 // turn makes the request of a turn, waits for its time and sends it. It is false where the session ends here. A turn that sends nothing takes no
 // slot and gives an empty answer.
 func (e *engine) turn(t *tree, turn *workload.Turn, answers []workload.Answer, request *workload.Request, ready clock.Instant) (workload.Answer, bool) {
-	ready = ready.Add(turn.Delay)
+	scheduled, due := ready.Add(turn.Delay), max(ready, t.began).Add(turn.Delay) // a session that waited for its slot thinks all the same
 	if request == nil && turn.Build != nil {
 		made, err := turn.Build(answers)
 		if err != nil {
@@ -109,18 +110,18 @@ func (e *engine) turn(t *tree, turn *workload.Turn, answers []workload.Answer, r
 			return workload.Answer{}, false
 		}
 		request = &made
-		ready = max(ready, e.clock.Now())
+		scheduled = max(scheduled, e.clock.Now())
 	}
 	if request == nil || turn.Delay > 0 {
 		t.settle(false, false)
 	}
-	if !e.sleepUntil(ready, nil) {
+	if !e.sleepUntil(due, nil) {
 		return workload.Answer{}, false
 	}
 	if request == nil {
 		return workload.Answer{}, true
 	}
-	return e.ask(&flight{engine: e, tree: t, request: *request, scheduled: ready})
+	return e.ask(&flight{engine: e, tree: t, request: *request, scheduled: scheduled})
 }
 
 // sleepUntil waits for an instant. It is false where nothing more shall be dispatched, or over is closed before; over may be nil.
