@@ -123,6 +123,9 @@ func newBase(text, path string, header http.Header) (base, error) {
 	for name, values := range header {
 		b.header[http.CanonicalHeaderKey(name)] = values
 	}
+	if root.Path == "" {
+		root.Path = "/" // joined to nothing, a path would be a relative one
+	}
 	b.root, b.completion = root, root.JoinPath(path)
 	return b, nil
 }

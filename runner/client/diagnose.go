@@ -32,7 +32,7 @@ func connectAdvice(text string) string {
 	switch {
 	case strings.Contains(text, "x509:"):
 		return text + ": give the service a certificate that this machine trusts, or set verify_tls: false"
-	case strings.Contains(text, "server gave HTTP response to HTTPS client"):
+	case strings.Contains(text, "server gave HTTP response to HTTPS client"), strings.Contains(text, "does not look like a TLS handshake"):
 		return text + ": the URL must start with http://"
 	case strings.Contains(text, "malformed HTTP response"):
 		return text + ": if the service speaks TLS, the URL must start with https://"

@@ -60,6 +60,9 @@ func (d *decoder) decode(data []byte, u *usage) error {
 	d.frame, d.usage = frame{}, u
 	d.data, d.source = data, *bytes.NewBuffer(data)
 	d.json.Reset(&d.source, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if d.json.PeekKind() == 'n' {
+		return errors.New("the frame is null")
+	}
 	if err := d.members("the frame", (*decoder).top); err != nil {
 		return err
 	}
@@ -69,7 +72,7 @@ func (d *decoder) decode(data []byte, u *usage) error {
 	return nil
 }
 
-// members reads an object, calling member after each name to read its value. A null reads as an object without members.
+// members reads an object, calling member after each name, which is quoted, to read its value. A null reads as an object without members.
 func (d *decoder) members(what string, member func(d *decoder, name []byte) error) error {
 	if d.json.PeekKind() == 'n' {
 		return d.json.SkipValue()
@@ -81,6 +84,9 @@ func (d *decoder) members(what string, member func(d *decoder, name []byte) erro
 		name, err := d.json.ReadValue()
 		if err != nil {
 			return err
+		}
+		if bytes.IndexByte(name, '\\') >= 0 {
+			name, _ = jsontext.AppendQuote(nil, appendText(nil, name))
 		}
 		if err := member(d, name); err != nil {
 			return err

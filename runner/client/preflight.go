@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"sweetspot/runner/measure"
@@ -112,7 +113,7 @@ func limitProblems(r Report, streams, addresses int64) []Problem {
 }
 
 func (c *Client) probe(ctx context.Context, to *base, request workload.Request, config PreflightConfig) (AddressReport, []Problem) {
-	found := AddressReport{URL: to.root.String()}
+	found := AddressReport{URL: strings.TrimSuffix(to.root.String(), "/")}
 	rtt, err := c.connectTime(ctx, to)
 	if err != nil {
 		return found, []Problem{{CheckReach, "no connection: " + err.Error() + ": is the service running, and are host and port right?", true}}

@@ -12,9 +12,10 @@ import (
 // outlives Send and is never used again.
 type trace struct {
 	clock     clock.Clock
-	shared    bool // connections carry several responses at once
+	shared    bool // connections carry several requests at once
 	conn      atomic.Pointer[stampedConn]
 	reused    atomic.Bool
+	whole     atomic.Bool // nothing of the request is left to be written
 	connected atomic.Int64
 	wrote     atomic.Int64
 	firstByte atomic.Int64
@@ -25,17 +26,23 @@ func (t *trace) hooks() *httptrace.ClientTrace {
 }
 
 func (t *trace) gotConn(info httptrace.GotConnInfo) {
-	if !t.shared {
-		t.conn.Store(stamped(info.Conn))
-	}
 	t.reused.Store(info.Reused)
 	t.connected.Store(int64(t.clock.Now()))
+	if t.shared {
+		return
+	}
+	conn := stamped(info.Conn)
+	conn.sending.Store(t)
+	t.conn.Store(conn)
 }
 
+// wroteRequest is called when the request has been handed to a buffer, which may have written it or be about to. What writes it stamps it; over a
+// connection that carries several requests, this is as near as can be told.
 func (t *trace) wroteRequest(info httptrace.WroteRequestInfo) {
-	if info.Err == nil {
+	if t.shared {
 		t.wrote.Store(int64(t.clock.Now()))
 	}
+	t.whole.Store(info.Err == nil)
 }
 
 func (t *trace) gotFirstByte() { t.firstByte.Store(int64(t.arrived())) }
@@ -51,7 +58,9 @@ func (t *trace) arrived() clock.Instant {
 // fill writes what was seen so far to r.
 func (t *trace) fill(r *measure.Record) {
 	r.Connected = clock.Instant(t.connected.Load())
-	r.Wrote = clock.Instant(t.wrote.Load())
+	if t.whole.Load() {
+		r.Wrote = clock.Instant(t.wrote.Load())
+	}
 	r.FirstByte = clock.Instant(t.firstByte.Load())
 	r.ConnReused = t.reused.Load()
 }

@@ -19,8 +19,7 @@ const (
 
 func newTransport(config Config) *http.Transport {
 	t := &http.Transport{
-		Proxy:                  nil,
-		DialContext:            stampingDialer(&net.Dialer{}, config.Clock),
+		DialContext:            stamping((&net.Dialer{}).DialContext, config.Clock),
 		TLSClientConfig:        &tls.Config{InsecureSkipVerify: config.SkipVerifyTLS},
 		DisableCompression:     true,
 		MaxIdleConnsPerHost:    int(config.Streams) + idleConnsPerHost,
@@ -36,12 +35,13 @@ func newTransport(config Config) *http.Transport {
 	return t
 }
 
-// stampedConn notes when bytes last arrived. A response may be read by two goroutines in turn, its first bytes by one and the rest by another,
-// and what lies between is no part of what is measured.
+// stampedConn notes when bytes arrive and leave. A response may be read by two goroutines in turn, its first bytes by one and the rest by another,
+// and what lies between is no part of what is measured; nor does the transport say when the last byte of a request has left.
 type stampedConn struct {
 	net.Conn
 	clock   clock.Clock
 	arrived atomic.Int64
+	sending atomic.Pointer[trace] // of the request that is under way
 }
 
 // Read reads and stamps.
@@ -53,9 +53,21 @@ func (c *stampedConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func stampingDialer(dialer *net.Dialer, clk clock.Clock) func(context.Context, string, string) (net.Conn, error) {
+// Write writes and stamps.
+func (c *stampedConn) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	if t := c.sending.Load(); t != nil && err == nil {
+		t.wrote.Store(int64(c.clock.Now()))
+	}
+	return n, err
+}
+
+type dial = func(ctx context.Context, network, address string) (net.Conn, error)
+
+// stamping makes the connections of a dial function ones that stamp.
+func stamping(dial dial, clk clock.Clock) dial {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		conn, err := dialer.DialContext(ctx, network, address)
+		conn, err := dial(ctx, network, address)
 		if err != nil {
 			return nil, err
 		}
