@@ -6,135 +6,151 @@ import (
 	"strings"
 
 	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/ast"
 )
 
-// checker holds one part of a preset against the specification.
+// checker holds one part of a preset against the specification, and puts into words what CUE finds.
 //
-// CUE gives only some of the faults of a value at once. So the check goes in rounds: what was reported is taken out of the tree and the rest judged again,
-// until nothing is found. gone remembers what was taken out, so that its absence is not reported in turn.
+// CUE gives only some of the faults of a value at once. So a value that is not valid as a whole is judged part by part, down to the scalars that are to blame;
+// rules between fields are looked at where all parts are good by themselves.
 type checker struct {
 	*definitions
 	problems Problems
-	gone     map[*node]map[string]bool
 }
 
-// check holds n against s, and gives n with all defaults as JSON, or else the problems. It takes n apart. A missing n is reported at its parent's place.
+// check holds n against s, and gives n with all defaults as JSON, or else the problems. A missing n is reported at its parent's place.
 func (d *definitions) check(s *shape, n *node, parent place) ([]byte, Problems) {
-	c := checker{definitions: d, gone: map[*node]map[string]bool{}}
+	c := checker{definitions: d}
 	switch {
 	case n == nil && s.required:
 		return nil, Problems{parent.below(s.name).problem(c.missing(s))}
 	case n == nil:
 		n = &node{kind: object, place: parent.below(s.name)}
-	case n.kind == faulty:
-		return nil, nil
 	}
-	c.prune(n)
 	c.attributes(s, n)
-	for {
-		value := d.ctx.BuildExpr(n.expr()).Unify(s.value)
-		err := value.Validate(cue.Concrete(true))
-		if err == nil {
-			break
-		}
-		if progress := c.explain(err, s, n); !progress {
-			break
-		}
-	}
-	if len(c.problems) > 0 || len(c.gone) > 0 {
+	valid := c.judge(s, field{s.name, n.place, n})
+	if !valid || len(c.problems) > 0 {
 		return nil, c.problems
 	}
-	return c.complete(s, n)
-}
-
-// complete is n with its defaults. That it fails is a gap in explain: the fault is named as far as CUE names it.
-func (c *checker) complete(s *shape, n *node) ([]byte, Problems) {
-	value := c.ctx.BuildExpr(n.expr()).Unify(s.value)
-	if err := value.Validate(cue.Concrete(true)); err != nil {
-		return nil, Problems{n.place.problem("is not valid")}
-	}
-	written, err := value.MarshalJSON()
+	written, err := c.unify(s, n).MarshalJSON()
 	if err != nil {
 		return nil, Problems{n.place.problem("is not valid")}
 	}
 	return written, nil
 }
 
-// take removes a field or item that has been dealt with.
-func (c *checker) take(parent *node, name string) {
-	c.mark(parent, name)
-	parent.remove(name)
-}
-
-// mark remembers that the absence of a field needs no report.
-func (c *checker) mark(parent *node, name string) {
-	if c.gone[parent] == nil {
-		c.gone[parent] = map[string]bool{}
-	}
-	c.gone[parent][name] = true
-}
-
-// prune takes out what was reported when the file was read.
-func (c *checker) prune(n *node) {
-	for _, f := range slices.Clone(n.fields) {
-		if f.value.kind == faulty {
-			c.take(n, f.name)
-			continue
-		}
-		c.prune(f.value)
-	}
-	for i, item := range slices.Backward(n.items) {
-		if item.kind == faulty {
-			c.take(n, indexed(i))
-			continue
-		}
-		c.prune(item)
-	}
-}
-
-// attributes checks the rules between fields that attributes of the specification state.
-func (c *checker) attributes(s *shape, n *node) {
-	for i, item := range n.items {
-		c.attributes(s.get(indexed(i)), item)
-	}
-	for _, f := range n.fields {
-		of := s.get(f.name)
-		if of == nil {
-			continue
-		}
-		c.attributes(of, f.value)
-		for _, needed := range of.needs {
-			if n.get(needed) == nil {
-				c.report(f.key, "has no effect without %s: set that too, or leave this out", needed)
-			}
-		}
-		for _, other := range of.excludes {
-			if n.get(other) != nil {
-				c.report(f.key, "has no effect beside %s: keep one of them", other)
-			}
-		}
-		c.only(of, n, f)
-	}
-}
-
-func (c *checker) only(s *shape, n *node, f field) {
-	if len(s.only) == 0 {
-		return
-	}
-	decider, values := s.only[0], s.only[1:]
-	if given := n.get(decider); given != nil && !slices.Contains(values, given.literal) {
-		c.report(f.key, "goes with %s %s only, and has no effect here", decider, words(values, "or"))
-	}
+func (c *checker) unify(s *shape, n *node) cue.Value {
+	return c.ctx.BuildExpr(n.expr()).Unify(s.value)
 }
 
 func (c *checker) report(at place, format string, args ...any) {
 	c.problems = append(c.problems, at.problem(fmt.Sprintf(format, args...)))
 }
 
-// words lists names as a sentence does: "a, b and c".
-func words(names []string, last string) string {
-	if len(names) < 2 {
-		return strings.Join(names, "")
+// judge reports whether a field is valid, and what is wrong with it. A faulty value has been reported already.
+func (c *checker) judge(s *shape, f field) bool {
+	n := f.value
+	if n.kind == faulty {
+		return false
 	}
-	return strings.Join(names[:len(names)-1], ", ") + " " + last + " " + names[len(names)-1]
+	err := c.unify(s, n).Validate(cue.Concrete(true))
+	if err == nil && !n.hasFaulty() {
+		return true
+	}
+	switch {
+	case s.object && n.kind == object:
+		if c.fields(s, n) {
+			c.together(err, n)
+		}
+	case s.item != nil && n.kind == list:
+		for i, item := range n.items {
+			c.judge(s.item, field{indexed(i), item.place, item})
+		}
+	default:
+		rule := c.broken(err)
+		c.report(placeFor(rule, f), "%s", c.sentence(rule, s, n))
+	}
+	return false
+}
+
+// fields judges the fields of an object one by one, and reports whether all are good by themselves.
+func (c *checker) fields(s *shape, n *node) bool {
+	good := true
+	var known, strange, meant []string
+	for _, f := range n.fields {
+		if child := s.get(f.name); child == nil || s.each != nil {
+			if !c.free(s, f, &meant) {
+				good = false
+				strange = append(strange, f.name)
+				continue
+			}
+		}
+		if child := s.get(f.name); child != nil {
+			known = append(known, f.name)
+			good = c.judge(child, f) && good
+		}
+	}
+	for _, child := range s.fields {
+		if child.required && n.get(child.name) == nil && !slices.Contains(meant, child.name) {
+			c.report(n.place.below(child.name), "%s", c.missing(child))
+			good = false
+		}
+	}
+	return c.one(s, n, known, len(strange) > 0) && good
+}
+
+// free judges a field whose name the specification does not list: it may have rules for names, or be no field at all. A name that was meant instead is added
+// to meant.
+func (c *checker) free(s *shape, f field, meant *[]string) bool {
+	if f.value.hasFaulty() && s.each == nil {
+		return false
+	}
+	value := f.value
+	if s.each != nil {
+		value = &node{kind: object} // judged by itself
+	}
+	err := c.unify(s, &node{kind: object, fields: []field{{f.name, f.key, value}}}).Validate()
+	if err == nil {
+		return true
+	}
+	if rule := c.broken(err); rule != "" {
+		c.report(placeFor(rule, f), "%s", c.sentence(rule, nil, f.value))
+		return false
+	}
+	message, instead := stranger(f.name, s.names())
+	c.report(f.key, "%s", message)
+	*meant = append(*meant, instead)
+	return false
+}
+
+// placeFor is where a broken rule is shown: a rule about what a value must be at the value, any other at its name.
+func placeFor(rule string, f field) place {
+	if rule == "" || strings.HasPrefix(rule, "must ") {
+		return f.value.place
+	}
+	return f.key
+}
+
+// one holds that an object with alternatives has exactly one of them. Where it has names that are none, these have been reported.
+func (c *checker) one(s *shape, n *node, known []string, strange bool) bool {
+	switch {
+	case !s.oneOf || len(known) == 1:
+		return true
+	case len(known) > 1:
+		c.report(n.place, "holds %s: keep one", words(known, "and"))
+	case !strange:
+		c.report(n.place, "must hold one of %s", words(s.names(), "and"))
+	}
+	return false
+}
+
+// hasFaulty reports whether a part of n has been reported already.
+func (n *node) hasFaulty() bool {
+	return n.kind == faulty || slices.ContainsFunc(n.items, (*node).hasFaulty) ||
+		slices.ContainsFunc(n.fields, func(f field) bool { return f.value.hasFaulty() })
+}
+
+// impossible is a value that no scalar of the specification can have.
+func impossible() ast.Expr {
+	return &ast.StructLit{Elts: []ast.Decl{&ast.Field{Label: ast.NewString("\x00"), Value: ast.NewNull()}}}
 }

@@ -79,7 +79,7 @@ type shape struct {
 	value    cue.Value
 	required bool
 	fields   []*shape // of an object, in the order of the specification
-	any      bool     // further names are allowed
+	object   bool     // a group of fields
 	oneOf    bool     // exactly one of the fields is set
 	needs    []string // @needs: a field without which this one has no effect
 	excludes []string // @excludes: fields that take the place of this one
@@ -95,7 +95,7 @@ func newShape(name string, v cue.Value) *shape {
 	}
 	switch v.IncompleteKind() {
 	case cue.StructKind:
-		s.any = v.Allows(cue.AnyString)
+		s.object = true
 		fields, err := v.Fields(cue.Optional(true))
 		for err == nil && fields.Next() {
 			child := newShape(fields.Selector().Unquoted(), fields.Value())

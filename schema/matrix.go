@@ -104,7 +104,7 @@ func (m *matrix) zip(group *node) {
 			m.report(f.value.place, "must be a list of at least one value")
 			return
 		case i > 0 && len(f.value.items) != len(together):
-			m.report(f.value.place, "has %d values where %s has %d: lists that step together are equally long", len(f.value.items), group.fields[0].name, len(together))
+			m.report(f.value.place, "has the length %d, %s has %d: lists that step together are equally long", len(f.value.items), group.fields[0].name, len(together))
 			return
 		}
 		for step, value := range f.value.items {

@@ -108,11 +108,9 @@ func (n *node) set(o override) {
 // wrap is the object that holds value at a path, and nothing else.
 func wrap(p path, value *node, at place) *node {
 	for i, name := range slices.Backward(p) {
-		key := at
-		key.path = p[:i+1]
 		outer := at
 		outer.path = p[:i]
-		value = &node{kind: object, place: outer, fields: []field{{name, key, value}}}
+		value = &node{kind: object, place: outer, fields: []field{{name, at, value}}}
 	}
 	return value
 }

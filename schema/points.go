@@ -212,10 +212,6 @@ func (l Load) tooFew(points []PointLoad) Conflicts {
 	}
 	slots = slices.Compact(slices.Sorted(slices.Values(slots)))
 	most := slots[len(slots)-1]
-	return Conflicts{{"requests", fmt.Sprintf("is %d, fewer than the %s that points keep in flight: ask for %d or more, or leave it out", *l.Requests, listed(slots), most)}}
-}
-
-// listed writes numbers as a list.
-func listed(values []int64) string {
-	return strings.ReplaceAll(strings.Trim(fmt.Sprint(values), "[]"), " ", ", ")
+	listed := strings.Fields(strings.Trim(fmt.Sprint(slots), "[]"))
+	return Conflicts{{"requests", fmt.Sprintf("is %d, fewer than the %s that points keep in flight: ask for %d or more, or leave it out", *l.Requests, words(listed, "and"), most)}}
 }

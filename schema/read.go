@@ -98,8 +98,11 @@ func describe(n *node) string {
 	case boolean, number:
 		return n.literal
 	case text:
-		return quote(n.literal)
+		return quote(shorten(n.literal))
 	case list:
+		if len(n.items) == 0 {
+			return "an empty list"
+		}
 		return "a list"
 	default:
 		return "a group of fields"

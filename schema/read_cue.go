@@ -58,7 +58,7 @@ func (c cueReader) syntax(err error, src []byte) {
 			continue
 		}
 		format, args := e.Msg()
-		c.report(at, "is no CUE: %s", fmt.Sprintf(format, args...))
+		c.report(at, "is not valid CUE: %s", fmt.Sprintf(format, args...))
 	}
 }
 
@@ -140,7 +140,7 @@ func cuePath(names []string) path {
 }
 
 func shorten(s string) string {
-	const most = 200
+	const most = 100
 	if runes := []rune(s); len(runes) > most {
 		return string(runes[:most]) + "…"
 	}
@@ -232,6 +232,9 @@ func (c cueReader) incomplete(v cue.Value, at place) *node {
 	e := errors.Errors(err)[0]
 	format, args := e.Msg()
 	message := fmt.Sprintf(format, args...)
+	if message == "field is required but not present" {
+		return c.report(at, "is declared with '!' and has no value: give it one")
+	}
 	if constraint, ok := strings.CutPrefix(message, "incomplete value "); ok {
 		return c.report(at, "has no value, only the constraint %s: give it one", shorten(constraint))
 	}

@@ -49,14 +49,14 @@ func (j jsonReader) next(p path) place {
 func (j jsonReader) syntax(err error) *node {
 	at := j.at(int64(len(j.src)), nil)
 	var syntactic *jsontext.SyntacticError
-	if !errors.As(err, &syntactic) {
-		return j.report(at, "is no JSON: it ends too early")
+	if errors.Is(err, io.ErrUnexpectedEOF) || !errors.As(err, &syntactic) {
+		return j.report(at, "is not valid JSON: it ends too early")
 	}
 	at = j.at(syntactic.ByteOffset, nil)
 	if bareRange(j.src, at.line) {
 		return j.report(at, bareRangeMessage)
 	}
-	return j.report(at, "is no JSON: %v", syntactic.Err)
+	return j.report(at, "is not valid JSON: %v", syntactic.Err)
 }
 
 func (j jsonReader) value(p path) (*node, error) {

@@ -42,7 +42,7 @@ func (r *reader) yamlSyntax(err error) *node {
 		message = strings.TrimPrefix(message, found[0])
 		at.line, _ = strconv.Atoi(found[1]) // digits, as the pattern has them
 	}
-	return r.report(at, "is no YAML: %s", message)
+	return r.report(at, "is not valid YAML: %s", message)
 }
 
 type yamlReader struct {

@@ -41,23 +41,31 @@ func trials(root *node) ([]trial, Problems) {
 			all = append(all, t)
 		}
 	}
-	return all, append(problems, sameNames(all)...)
+	if len(problems) == 0 {
+		problems = sameNames(all)
+	}
+	return all, problems
 }
 
 // patches are the trials of the preset, one without a name where there are none.
 func patches(root *node) ([]field, Problems) {
 	n := root.get("trials")
+	none := field{"", root.place, &node{kind: object, place: root.place}}
 	if n == nil {
-		return []field{{"", root.place, &node{kind: object, place: root.place}}}, nil
+		return []field{none}, nil
 	}
 	if n.kind == object && len(n.fields) == 0 {
-		return nil, Problems{n.place.problem("is empty: name at least one trial, or leave it out")}
+		return []field{none}, Problems{n.place.problem("is empty: name at least one trial, or leave it out")}
 	}
 	var patches []field
 	for _, f := range n.fields {
-		if f.value.kind == object {
-			patches = append(patches, f)
+		if f.value.kind != object { // reported by the specification
+			f.value = &node{kind: object, place: f.value.place}
 		}
+		patches = append(patches, f)
+	}
+	if len(patches) == 0 {
+		patches = []field{none}
 	}
 	return patches, nil
 }
