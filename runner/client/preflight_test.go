@@ -160,9 +160,10 @@ func TestPreflightWithoutAService(t *testing.T) {
 }
 
 func TestPreflightAgainstTLS(t *testing.T) {
-	encrypted := httptest.NewTLSServer(script(content("a"), stop, twoUsed, done))
-	defer encrypted.Close()
+	encrypted := httptest.NewUnstartedServer(script(content("a"), stop, twoUsed, done))
 	encrypted.Config.ErrorLog = quiet
+	encrypted.StartTLS()
+	defer encrypted.Close()
 	plain := httptest.NewServer(script(content("a"), stop, twoUsed, done))
 	defer plain.Close()
 	for url, want := range map[string]string{

@@ -264,9 +264,10 @@ func TestConnectErrors(t *testing.T) {
 	garbage := answering(t, "SSH-2.0-OpenSSH_9.6\r\n")
 	silent := answering(t, "")
 	huge := answering(t, "HTTP/1.1 200 OK\r\nX: "+strings.Repeat("x", 2*maxHeaderBytes)+"\r\n\r\n")
-	encrypted := httptest.NewTLSServer(script(content("a"), done))
-	defer encrypted.Close()
+	encrypted := httptest.NewUnstartedServer(script(content("a"), done))
 	encrypted.Config.ErrorLog = quiet
+	encrypted.StartTLS()
+	defer encrypted.Close()
 	for _, c := range []struct{ url, text string }{
 		{"http://" + unused, "connect: connection refused"},
 		{"http://" + garbage, "the connection broke before the response: "},
