@@ -89,7 +89,7 @@ func dataset(t *testing.T) (dirs []string, requests []measure.RequestRow, points
 			for r := range requestRows(row.Keys, o.Records) {
 				requests = append(requests, r)
 			}
-			judged = append(judged, TrialRow{RunID: w.ID(), TrialID: trialA, PointID: p.id, Reasons: []string{"a", "b"}[:p.repeat], Medians: Medians{TTFTAll: row.TTFTAll}})
+			judged = append(judged, TrialRow{row, Verdict{Reasons: []string{"a", "b"}[:p.repeat]}})
 		}
 		if err := w.WriteTrial(trialA, judged[1:]); err != nil {
 			t.Fatal(err)

@@ -10,56 +10,26 @@ import (
 	"strconv"
 
 	"sweetspot/runner/measure"
-	"sweetspot/schema"
 )
 
-// TrialRow is a row of the trials table: a point of a trial, and the verdict on it over its repeats. Figures are medians over the repeats, null where
-// a repeat has none.
+// TrialRow is a row of the trials table: a point of a trial, the medians over its repeats in the columns of the points table, and the verdict.
+//
+// Medians are null where any repeat has none; counts are summed. Repeat is 0, and Attempt counts the judgements of the trial: a resumed run judges
+// again.
 type TrialRow struct {
-	RunID     string `json:"run_id" doc:"the run"`
-	TrialID   string `json:"trial_id" doc:"hash of the trial's configuration"`
-	TrialName string `json:"trial_name" doc:"the trial's name in the preset"`
-	PointID   string `json:"point_id" doc:"hash of the trial and the point's load"`
-	Attempt   int64  `json:"attempt" doc:"which judgement of the trial, from 0: a resumed run judges again"`
-	Stage     string `json:"stage" doc:"sweep, or verify"`
-	schema.PointLoad
-
-	Status           string   `json:"status" doc:"completed where every repeat is; else failed, interrupted, or incomplete where a repeat was not measured"`
-	RepeatsPlanned   int64    `json:"repeats_planned" doc:"how often the point should be measured"`
-	RepeatsCompleted int64    `json:"repeats_completed" doc:"how often it was, with an ok request"`
-	Eligible         bool     `json:"eligible" doc:"the measurement can be trusted and chosen from"`
-	Feasible         bool     `json:"feasible" doc:"eligible, and every declared limit is met"`
-	Selected         bool     `json:"selected" doc:"the point chosen for the trial"`
-	Reasons          []string `json:"reasons" doc:"why the point is not eligible or not feasible, each with figure and limit"`
-	Medians
+	measure.Point
+	Verdict
 }
 
-// Medians are figures of a point over its repeats.
-type Medians struct {
-	SuccessRate       *float64        `json:"success_rate" doc:"ok over issued"`
-	ErrorRate         *float64        `json:"error_rate" doc:"failures over issued less cancelled"`
-	OutputTokPerS     *float64        `json:"output_tok_per_s" unit:"tok/s" doc:"output tokens of ok measured requests over wall_s"`
-	TotalTokPerS      *float64        `json:"total_tok_per_s" unit:"tok/s" doc:"prompt and output tokens of ok measured requests over wall_s"`
-	RequestsPerS      *float64        `json:"requests_per_s" unit:"1/s" doc:"ok measured requests over wall_s"`
-	GoodputPerS       *float64        `json:"goodput_per_s" unit:"1/s" doc:"requests that met every declared limit one by one, over wall_s; null where no limit is declared"`
-	SteadyOutputTokPS *float64        `json:"steady_output_tok_per_s" unit:"tok/s" doc:"output tokens per second of the steady window"`
-	OutputTokPerSUser *float64        `json:"output_tok_per_s_user" unit:"tok/s" doc:"1 over mean tpot: what one user sees"`
-	TTFT              Statistics      `prefix:"ttft" unit:"s" doc:"time to first token"`
-	TPOT              Statistics      `prefix:"tpot" unit:"s" doc:"time per output token"`
-	TotalTime         Statistics      `prefix:"total_time" unit:"s" doc:"total time"`
-	TTFTAll           measure.AllDist `prefix:"ttft_all" unit:"s" doc:"time to first token"`
-	TPOTAll           measure.AllDist `prefix:"tpot_all" unit:"s" doc:"time per output token"`
-	TotalTimeAll      measure.AllDist `prefix:"total_time_all" unit:"s" doc:"total time"`
-}
-
-// Statistics are those that a limit can name.
-type Statistics struct {
-	Mean *float64 `json:"mean" unit:"prefixed" doc:"mean"`
-	Max  *float64 `json:"max" unit:"prefixed" doc:"greatest"`
-	P50  *float64 `json:"p50" unit:"prefixed" doc:"median"`
-	P90  *float64 `json:"p90" unit:"prefixed" doc:"90th percentile"`
-	P95  *float64 `json:"p95" unit:"prefixed" doc:"95th percentile"`
-	P99  *float64 `json:"p99" unit:"prefixed" doc:"99th percentile"`
+// Verdict is what was made of a point.
+type Verdict struct {
+	Eligible          bool     `json:"eligible" doc:"every repeat of the point was completed and can be trusted"`
+	Feasible          bool     `json:"feasible" doc:"eligible, and every declared limit is met"`
+	Selected          bool     `json:"selected" doc:"the point chosen for the trial"`
+	Reasons           []string `json:"reasons" doc:"why the point is not eligible or not feasible, each with figure and limit"`
+	ThroughputScaling *float64 `json:"throughput_scaling" doc:"output_tok_per_s over that of the trial's lowest level"`
+	TTFTGrowth        *float64 `json:"ttft_growth" doc:"ttft_p50_s over that of the trial's lowest level"`
+	LinearQueueing    *float64 `json:"linear_queueing" doc:"the level over the trial's lowest: what ttft_growth would be if requests did nothing but wait for each other"`
 }
 
 var trialFile = regexp.MustCompile(`^([0-9a-f]{16})-(\d{1,18})\.parquet$`)

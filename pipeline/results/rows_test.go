@@ -152,7 +152,7 @@ func other(t *testing.T, fields []arrow.Field, version string) string {
 	metadata := arrow.MetadataFrom(map[string]string{versionKey: version})
 	l.schema = arrow.NewSchema(fields, &metadata)
 	l.columns = l.columns[:len(fields)]
-	return writeWith(t, t.TempDir(), l, slices.Values([]TrialRow{{TrialName: "baseline"}}))
+	return writeWith(t, t.TempDir(), l, slices.Values([]TrialRow{{Point: measure.Point{Keys: measure.Keys{TrialName: "baseline"}}}}))
 }
 
 func trialFields(t *testing.T) []arrow.Field {
@@ -170,7 +170,7 @@ func TestUnknownColumnsArePassedOver(t *testing.T) {
 		TrialRow
 		After *float64 `json:"after"`
 	}
-	got, err := read[TrialRow](write(t, t.TempDir(), slices.Values([]wider{{Before: "x", TrialRow: TrialRow{TrialName: "baseline", Selected: true}}})))
+	got, err := read[TrialRow](write(t, t.TempDir(), slices.Values([]wider{{Before: "x", TrialRow: TrialRow{measure.Point{Keys: measure.Keys{TrialName: "baseline"}}, Verdict{Selected: true}}}})))
 	if err != nil || len(got) != 1 || got[0].TrialName != "baseline" || !got[0].Selected {
 		t.Errorf("got %+v, %v", got, err)
 	}
@@ -185,7 +185,7 @@ func TestFilesThatAreNotOursAreRefused(t *testing.T) {
 	}
 	for name, c := range map[string]struct{ path, want string }{
 		"another version":  {other(t, whole, "2"), "its results schema is version 2; this sweetspot reads version 1"},
-		"a column missing": {other(t, whole[:5], version), "it has 0 columns stage, one is needed"},
+		"a column missing": {other(t, whole[:5], version), "it has 0 columns attempt, one is needed"},
 		"no Parquet":       {text, "it is corrupt or cut short"},
 		"no file":          {"nowhere.parquet", "open nowhere.parquet"},
 	} {
@@ -246,7 +246,7 @@ func TestAFullDiskIsAnErrorWhereverItFills(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows := slices.Values([]TrialRow{{TrialName: "baseline"}})
+	rows := slices.Values([]TrialRow{{Point: measure.Point{Keys: measure.Keys{TrialName: "baseline"}}}})
 	var whole bytes.Buffer
 	if err := writeParquet(&whole, l, rows); err != nil {
 		t.Fatal(err)

@@ -212,16 +212,20 @@ func TestTheManifestIsReplaced(t *testing.T) {
 	}
 }
 
+func verdict(point string, attempt int64, selected bool, reasons ...string) TrialRow {
+	return TrialRow{measure.Point{Keys: measure.Keys{TrialID: trialA, PointID: point, Attempt: attempt}}, Verdict{Selected: selected, Reasons: reasons}}
+}
+
 func TestTrialsAreJudgedAgainBesideTheOldVerdict(t *testing.T) {
 	w := newRun(t)
 	for _, selected := range []bool{false, true} {
-		if err := w.WriteTrial(trialA, []TrialRow{{TrialID: trialA, PointID: pointA, Selected: selected, Reasons: []string{"a", "b"}}, {TrialID: trialA, PointID: pointB}}); err != nil {
+		if err := w.WriteTrial(trialA, []TrialRow{verdict(pointA, 0, selected, "a", "b"), verdict(pointB, 0, false)}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	rows, broken := w.Trials()
 	wantNone(t, broken)
-	want := []TrialRow{{TrialID: trialA, PointID: pointA, Attempt: 1, Selected: true, Reasons: []string{"a", "b"}}, {TrialID: trialA, PointID: pointB, Attempt: 1}}
+	want := []TrialRow{verdict(pointA, 1, true, "a", "b"), verdict(pointB, 1, false)}
 	if diff := cmp.Diff(want, rows, sameRows); diff != "" {
 		t.Error(diff)
 	}
