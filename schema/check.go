@@ -28,13 +28,12 @@ func (d *definitions) check(s *shape, n *node, parent place) ([]byte, Problems) 
 		n = &node{kind: object, place: parent.below(s.name)}
 	}
 	c.attributes(s, n)
-	valid := c.judge(s, field{s.name, n.place, n})
+	written, valid := c.judge(s, field{s.name, n.place, n})
+	if !valid && len(c.problems) == 0 && !n.hasFaulty() {
+		c.report(n.place, "is not valid")
+	}
 	if !valid || len(c.problems) > 0 {
 		return nil, c.problems
-	}
-	written, err := c.unify(s, n).MarshalJSON()
-	if err != nil {
-		return nil, Problems{n.place.problem("is not valid")}
 	}
 	return written, nil
 }
@@ -47,15 +46,22 @@ func (c *checker) report(at place, format string, args ...any) {
 	c.problems = append(c.problems, at.problem(fmt.Sprintf(format, args...)))
 }
 
-// judge reports whether a field is valid, and what is wrong with it. A faulty value has been reported already.
-func (c *checker) judge(s *shape, f field) bool {
+// judge gives a valid field's value with its defaults as JSON, or else reports what is wrong with it. A faulty value has been reported already.
+func (c *checker) judge(s *shape, f field) (written []byte, valid bool) {
 	n := f.value
 	if n.kind == faulty {
-		return false
+		return nil, false
 	}
-	err := c.unify(s, n).Validate(cue.Concrete(true))
+	if written, valid := c.compose(s, n); valid {
+		return written, true
+	}
+	value := c.unify(s, n)
+	err := value.Validate(cue.Concrete(true))
 	if err == nil && !n.hasFaulty() {
-		return true
+		written, err = value.MarshalJSON()
+	}
+	if err == nil && written != nil {
+		return written, true
 	}
 	switch {
 	case s.object && n.kind == object:
@@ -70,7 +76,7 @@ func (c *checker) judge(s *shape, f field) bool {
 		rule := c.broken(err)
 		c.report(placeFor(rule, f), "%s", c.sentence(rule, s, n))
 	}
-	return false
+	return nil, false
 }
 
 // fields judges the fields of an object one by one, and reports whether all are good by themselves.
@@ -87,7 +93,8 @@ func (c *checker) fields(s *shape, n *node) bool {
 		}
 		if child := s.get(f.name); child != nil {
 			known = append(known, f.name)
-			good = c.judge(child, f) && good
+			_, valid := c.judge(child, f)
+			good = valid && good
 		}
 	}
 	for _, child := range s.fields {

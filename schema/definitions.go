@@ -42,6 +42,13 @@ type definitions struct {
 	settings *shape // #Settings
 	spec     *shape // #Spec
 	rules    map[string]int
+	valid    map[valueOf][]byte // values found valid before, as JSON with their defaults
+}
+
+// valueOf is a value, as JSON, of a field.
+type valueOf struct {
+	shape *shape
+	value string
 }
 
 func compile() (*definitions, error) {
@@ -51,7 +58,7 @@ func compile() (*definitions, error) {
 	if err := root.Err(); err != nil {
 		return nil, fmt.Errorf("compiling the specification: %w", err)
 	}
-	d := &definitions{ctx: ctx, rules: rules(source)}
+	d := &definitions{ctx: ctx, rules: rules(source), valid: map[valueOf][]byte{}}
 	d.settings = newShape("", root.LookupPath(cue.ParsePath("#Settings")))
 	if trials := d.settings.get("trials"); trials != nil {
 		trials.each = newShape("", root.LookupPath(cue.ParsePath("#Patch")))
@@ -78,6 +85,8 @@ type shape struct {
 	name     string
 	value    cue.Value
 	required bool
+	optional bool
+	whole    bool     // rules between its fields may stand in rules.cue: it is judged as a whole
 	fields   []*shape // of an object, in the order of the specification
 	object   bool     // a group of fields
 	oneOf    bool     // exactly one of the fields is set
@@ -100,11 +109,13 @@ func newShape(name string, v cue.Value) *shape {
 		for err == nil && fields.Next() {
 			child := newShape(fields.Selector().Unquoted(), fields.Value())
 			child.required = fields.FieldType().ConstraintType() == cue.RequiredConstraint
+			child.optional = fields.FieldType().ConstraintType() == cue.OptionalConstraint
 			s.fields = append(s.fields, child)
 		}
 	case cue.ListKind:
 		if item := v.LookupPath(cue.MakePath(cue.AnyIndex)); item.IncompleteKind() == cue.StructKind {
 			s.item = newShape("", item)
+			s.item.whole = true
 		}
 	}
 	return s
