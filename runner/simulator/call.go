@@ -1,9 +1,9 @@
 package simulator
 
 import (
+	"bytes"
 	"context"
 	"errors"
-	"io"
 	"net/http"
 	"strconv"
 	"sync"
@@ -138,24 +138,26 @@ func (c *call) serve() error {
 
 // read reads the body, and stamps that it has.
 func (c *call) read() *apiError {
-	body := http.MaxBytesReader(c.w, c.r.Body, mostBody)
-	c.body = c.body[:0]
-	for {
-		if len(c.body) == cap(c.body) {
-			c.body = append(c.body, 0)[:len(c.body)]
-		}
-		n, err := body.Read(c.body[len(c.body):cap(c.body)])
-		c.body = c.body[:len(c.body)+n]
-		switch tooLarge := (*http.MaxBytesError)(nil); {
-		case err == io.EOF:
-			c.entry.Read = c.s.clock.Now()
-			return nil
-		case errors.As(err, &tooLarge):
-			return &apiError{Message: err.Error(), Type: "BadRequestError", Code: http.StatusRequestEntityTooLarge}
-		case err != nil:
-			return badRequest("body", "reading the request: %v", err)
-		}
+	var bad *apiError
+	c.body, bad = readBody(c.w, c.r, c.body[:0])
+	if bad == nil {
+		c.entry.Read = c.s.clock.Now()
 	}
+	return bad
+}
+
+// readBody appends the body of a request to buf.
+func readBody(w http.ResponseWriter, r *http.Request, buf []byte) ([]byte, *apiError) {
+	to := bytes.NewBuffer(buf)
+	_, err := to.ReadFrom(http.MaxBytesReader(w, r.Body, mostBody))
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return to.Bytes(), &apiError{Message: err.Error(), Type: "BadRequestError", Code: http.StatusRequestEntityTooLarge}
+	case err != nil:
+		return to.Bytes(), badRequest("body", "reading the request: %v", err)
+	}
+	return to.Bytes(), nil
 }
 
 // reject answers a request that can't be served.

@@ -66,9 +66,16 @@ func troubleFor(faults []schema.Fault, seed int64, ordinal, inFlight int64) trou
 	return t
 }
 
+// longDelay is how long slow_headers and stall last where nothing else is said.
+const longDelay = 30 * time.Second
+
 func (t *trouble) add(f schema.Fault) {
 	t.kinds = append(t.kinds, f.Kind)
 	after := int(min(f.AfterTokens, largest))
+	delay := time.Duration(f.Delay)
+	if delay == 0 {
+		delay = longDelay
+	}
 	switch f.Kind {
 	case faultHTTPError:
 		t.status = 500
@@ -76,9 +83,9 @@ func (t *trouble) add(f schema.Fault) {
 			t.status = int(f.Status)
 		}
 	case faultSlowHeaders:
-		t.slowHeaders = time.Duration(f.Delay)
+		t.slowHeaders = delay
 	case faultStall:
-		t.stall, t.stallFor, t.stallAfter = true, time.Duration(f.Delay), after
+		t.stall, t.stallFor, t.stallAfter = true, delay, after
 	case faultStreamError:
 		t.streamError, t.errorAfter = true, after
 	case faultCut:

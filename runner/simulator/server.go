@@ -150,20 +150,21 @@ func (s *Server) models(w http.ResponseWriter, _ *http.Request) {
 
 // tokenize answers with the tokens that a completion request with the same messages or prompt would have.
 func (s *Server) tokenize(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostBody))
-	if err != nil {
-		writeError(w, badRequest("body", "reading the request: %v", err))
+	body, bad := readBody(w, r, nil)
+	if bad != nil {
+		writeError(w, bad)
 		return
 	}
 	wire, bad := decodeWire(body, s.model)
-	var tokens []uint32
-	if bad == nil {
-		kind := apiCompletions
-		if wire.Messages != nil {
-			kind = apiChat
-		}
-		tokens, bad = wire.tokens(kind)
+	if bad != nil {
+		writeError(w, bad)
+		return
 	}
+	kind := apiCompletions
+	if wire.Messages != nil {
+		kind = apiChat
+	}
+	tokens, bad := wire.tokens(kind)
 	if bad != nil {
 		writeError(w, bad)
 		return

@@ -12,14 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// ms writes times in milliseconds, for comparing.
-func ms(ds ...time.Duration) (out []int64) {
-	for _, d := range ds {
-		out = append(out, d.Milliseconds())
-	}
-	return out
-}
-
+// times are when events came, in milliseconds.
 func times(events []seen) (out []int64) {
 	for _, e := range events {
 		out = append(out, e.at.Milliseconds())

@@ -18,7 +18,7 @@ fair fall far farm fast fence fern few field fig find fine finger fir fire first
 flower flute fly foam fog fold food foot forest fork form four fox frame free fresh friend frog front frost fruit full garden gate gentle
 gift glad glass globe glove goat gold good grain grand grape grass gravel great green grey ground group grow guest guide gull hall hammer
 hand happy harbor hard harp hat hay hazel head heart heavy hedge height help hen herb heron high hill hinge hold hole home honest honey
-hood hook hope horn horse hot hotel hour house huge ice idea inch ink inn iron island ivy jacket jar jay jewel join joke jolly journey judge
+hood hook hope horn horse hot hotel hour house huge ice idea inch ink inn iron island ivy jacket jar jay jewel join joke jolly judge
 juice jump keen keep kettle key kind king kite knee knife knot ladder lake lamb lamp land lane large lark last late laugh laurel law leaf
 learn lemon lentil letter level lid light lilac lily lime line linen lion list little lively loaf lock log long loop loose lot loud love low
 loyal lunch maple map marble march market mast match may meadow meal melon metal middle mild milk mill mind mint mirror mist moment month
