@@ -149,15 +149,15 @@ func (y yamlReader) scalar(n *yaml.Node, at place) *node {
 	case yamlBool.MatchString(v):
 		return &node{kind: boolean, literal: strings.ToLower(v), place: at}
 	case yamlYesNo.MatchString(v):
-		return y.report(at, "%s is true or false to some readers of YAML and text to others: write true or false, or quote it", v)
+		return y.report(at, "%s is true or false to some readers of YAML and text to others: write true or false, or quote it", shown(at.path, v))
 	case yamlNaN.MatchString(v):
-		return y.report(at, "%s is no value that a preset can hold: write a number", v)
+		return y.report(at, "%s is no value that a preset can hold: write a number", shown(at.path, v))
 	case yamlZero.MatchString(v):
-		return y.report(at, "%s is octal to some readers of YAML and decimal to others: write it without the leading 0, or quote it", v)
+		return y.report(at, "%s is octal to some readers of YAML and decimal to others: write it without the leading 0, or quote it", shown(at.path, v))
 	case yamlInt.MatchString(v), yamlFloat.MatchString(v):
 		return &node{kind: number, literal: jsonNumber(v), place: at}
 	case yamlStrange.MatchString(v):
-		return y.report(at, "%s is a number to some readers of YAML and text to others: write it with decimal digits alone, or quote it", v)
+		return y.report(at, "%s is a number to some readers of YAML and text to others: write it with decimal digits alone, or quote it", shown(at.path, v))
 	default:
 		return &node{kind: text, literal: v, place: at}
 	}

@@ -1,12 +1,22 @@
 package schema
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // secretFields are those whose values are never repeated in a message: a key may have been pasted there.
 var secretFields = []string{"url", "api_key_env", "headers", "extra_body"}
 
 func secret(p path) bool {
-	return slices.ContainsFunc(p, func(name string) bool { return slices.Contains(secretFields, name) })
+	for _, name := range p {
+		for part := range strings.SplitSeq(name, ".") { // a path of the matrix is one name
+			if slices.Contains(secretFields, part) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // shown is a value as a message may repeat it.
