@@ -64,7 +64,7 @@ func column(field reflect.StructField, index []int, prefix, unit, doc string) Co
 }
 
 // MarshalRow writes a row, or what a pointer to one points to, as a JSON object with the names of [Columns] in their order, less those it is told
-// to omit. An infinite figure, which JSON has no number for, is the string "Infinity"; one that is not a number is null.
+// to omit. An infinite figure, which JSON has no number for, is the string "Infinity" or "-Infinity"; one that is not a number is null.
 func MarshalRow(row any, omit ...string) ([]byte, error) {
 	value := reflect.Indirect(reflect.ValueOf(row))
 	var out bytes.Buffer
@@ -104,6 +104,8 @@ func marshalCell(cell reflect.Value) ([]byte, error) {
 			return []byte("null"), nil
 		case math.IsInf(*v, 1):
 			return []byte(`"Infinity"`), nil
+		case math.IsInf(*v, -1):
+			return []byte(`"-Infinity"`), nil
 		}
 	}
 	return json.Marshal(cell.Interface())

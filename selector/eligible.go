@@ -1,0 +1,173 @@
+package selector
+
+import (
+	"fmt"
+	"math"
+
+	"sweetspot/runner/measure"
+	"sweetspot/selector/format"
+)
+
+// The client may lag by the greater of these: seconds, and a share of the point's median time to first token.
+const (
+	clientLagSeconds = 0.005
+	clientLagShare   = 0.1
+)
+
+// ineligible gives every reason why one measurement of a point can't be chosen from; none where it can. A figure that is not known is a reason.
+func (r *Rule) ineligible(p *measure.Point) []string {
+	if p.Status != measure.PointCompleted {
+		return []string{unfinished(p)}
+	}
+	var reasons []string
+	for _, reason := range []string{
+		r.tooManyErrors(p), r.unjudgeable(p), r.uncounted(p), r.notInFlight(p), r.cutShort(p), r.contextTooShort(p), clientTooSlow(p),
+	} {
+		if reason != "" {
+			reasons = append(reasons, reason)
+		}
+	}
+	return reasons
+}
+
+func unfinished(p *measure.Point) string {
+	if p.Reason == nil {
+		return string(p.Status)
+	}
+	return string(p.Status) + ": " + *p.Reason
+}
+
+func (r *Rule) tooManyErrors(p *measure.Point) string {
+	most := r.Limits.MaxErrorRate
+	if !known(p.ErrorRate) {
+		return fmt.Sprintf("error rate is unknown (at most %s allowed)", format.Percent(most))
+	}
+	if *p.ErrorRate <= most {
+		return ""
+	}
+	rate, limit := format.Apart(*p.ErrorRate, most, format.PercentTo, format.Digits-1)
+	reason := fmt.Sprintf("error rate %s is above the limit of %s", rate, limit)
+	if p.ErrorExample != nil {
+		reason += fmt.Sprintf(" (%s)", *p.ErrorExample)
+	}
+	return reason
+}
+
+// unjudgeable names the first limit whose statistic is unknown or infinite.
+func (r *Rule) unjudgeable(p *measure.Point) string {
+	for _, l := range r.limits() {
+		value := l.value(p)
+		if usable(value) != nil {
+			continue
+		}
+		switch n := l.values(p) + p.Failed(); {
+		case value != nil && math.IsInf(*value, 1):
+			return fmt.Sprintf("%s is infinite: %d of %d requests failed (limit %s)", l.name(), p.Failed(), p.Issued-p.Cancelled, l.text())
+		case value != nil && !math.IsNaN(*value):
+			return fmt.Sprintf("%s of %s is not a time that can be held against the limit of %s", l.name(), format.Seconds(*value), l.text())
+		case n < measure.MinSamples(l.stat):
+			return fmt.Sprintf("%s is unknown: it needs %d requests and there were %d (limit %s)", l.name(), measure.MinSamples(l.stat), n, l.text())
+		default:
+			return fmt.Sprintf("%s is unknown (limit %s)", l.name(), l.text())
+		}
+	}
+	return ""
+}
+
+// uncounted holds that output tokens are known, and the figure to maximize.
+func (r *Rule) uncounted(p *measure.Point) string {
+	if p.OutputTokens == nil {
+		return "output tokens are unknown: at least one ok request has no count"
+	}
+	if r.throughput(p) != nil {
+		return ""
+	}
+	if r.maximized() == steadyThroughput && p.SteadyReason != nil {
+		return fmt.Sprintf("%s is unknown: %s", r.maximized(), *p.SteadyReason)
+	}
+	return r.maximized() + " is unknown"
+}
+
+// notInFlight holds the load that was kept up against the one that was asked for.
+func (r *Rule) notInFlight(p *measure.Point) string {
+	asked, ok := p.Asked()
+	if !ok {
+		return "in flight: nothing says how much there should have been"
+	}
+	if asked.Dimension == "rate" {
+		return r.offRate(asked)
+	}
+	least := r.Select.Tolerance.InFlight
+	if !known(asked.Achieved) {
+		reason := fmt.Sprintf("%s in flight in the steady window are unknown (at least %s of %g needed)", asked.Dimension, format.Percent(least), asked.Target)
+		if p.SteadyReason != nil {
+			reason += ": " + *p.SteadyReason
+		}
+		return reason
+	}
+	if *asked.Achieved >= least*asked.Target {
+		return ""
+	}
+	got, needed := format.Apart(*asked.Achieved/asked.Target, least, format.PercentTo, format.Digits-1)
+	return fmt.Sprintf("only %s of %g %s in flight (%s, at least %s needed)", format.Number(*asked.Achieved), asked.Target, asked.Dimension, got, needed)
+}
+
+func (r *Rule) offRate(asked measure.Asked) string {
+	most := r.Select.Tolerance.Rate
+	if !known(asked.Achieved) {
+		return fmt.Sprintf("achieved request rate is unknown (within %s of %s requests/s needed)", format.Percent(most), format.Number(asked.Target))
+	}
+	off := math.Abs(*asked.Achieved - asked.Target)
+	if off <= most*asked.Target {
+		return ""
+	}
+	off /= asked.Target
+	got, allowed := format.Apart(off, most, format.PercentTo, format.Digits-1)
+	achieved, target := format.Apart(*asked.Achieved, asked.Target, format.NumberTo, format.Digits)
+	return fmt.Sprintf("%s requests/s were sent, %s were asked for (%s off, at most %s allowed)", achieved, target, got, allowed)
+}
+
+// cutShort holds the output against what was asked for: without it a service that ends early has short, cheap requests.
+func (r *Rule) cutShort(p *measure.Point) string {
+	if !p.IgnoreEOS {
+		return ""
+	}
+	least := r.Select.Tolerance.OutputLength
+	if !known(p.OutputRatio) {
+		return fmt.Sprintf("output length over what was asked for is unknown (at least %s needed with ignore_eos)", format.Percent(least))
+	}
+	if *p.OutputRatio >= least {
+		return ""
+	}
+	got, needed := format.Apart(*p.OutputRatio, least, format.PercentTo, format.Digits-1)
+	return fmt.Sprintf("output length is %s of what was asked for (at least %s needed with ignore_eos)", got, needed)
+}
+
+func (r *Rule) contextTooShort(p *measure.Point) string {
+	least := r.Limits.MinContextLength
+	switch {
+	case least == nil || p.ContextLength != nil && *p.ContextLength >= *least:
+		return ""
+	case p.ContextLength != nil:
+		return fmt.Sprintf("context length %d is below the limit of %d", *p.ContextLength, *least)
+	case p.ContextReason != nil:
+		return fmt.Sprintf("context length is unknown (at least %d needed): %s", *least, *p.ContextReason)
+	}
+	return fmt.Sprintf("context length is unknown (at least %d needed)", *least)
+}
+
+// clientTooSlow holds the client's own lag against what it measured.
+func clientTooSlow(p *measure.Point) string {
+	most := clientLagSeconds
+	if median := usable(p.TTFT.P50); median != nil {
+		most = max(most, clientLagShare**median)
+	}
+	if !known(p.LagP99) {
+		return fmt.Sprintf("client lag p99 is unknown (at most %s allowed)", format.Seconds(most))
+	}
+	if *p.LagP99 <= most {
+		return ""
+	}
+	lag, limit := format.Apart(*p.LagP99, most, format.SecondsTo, format.Digits)
+	return fmt.Sprintf("client lag p99 %s is above the limit of %s: the client was too slow to be trusted", lag, limit)
+}

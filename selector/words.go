@@ -1,0 +1,206 @@
+package selector
+
+import (
+	"fmt"
+	"strings"
+
+	"sweetspot/runner/measure"
+	"sweetspot/selector/format"
+)
+
+// Text says the verdict in one paragraph of plain words, without a line break: the winner, what it is ahead of, what the limits cost, where it
+// stands in the ladder, what failed, and the rule.
+func (v Verdict) Text() string {
+	sentences := []string{v.headline()}
+	if winner := v.Winner(); winner != nil {
+		sentences = append(sentences, v.runnerUpText(), v.costText(winner), v.ladderText(winner), v.plateauText())
+	}
+	sentences = append(sentences, v.failedText())
+	sentences = append(sentences, v.disagreements()...)
+	sentences = append(sentences, v.Notes...)
+	sentences = append(sentences, "Rule: "+v.Rule.Text()+".")
+	return paragraph(sentences)
+}
+
+// paragraph joins what is not empty; messages of services may hold line breaks, which become blanks.
+func paragraph(sentences []string) string {
+	return strings.Join(strings.Fields(strings.Join(sentences, " ")), " ")
+}
+
+func (v *Verdict) trial() string {
+	if v.TrialName == "" {
+		return "the trial"
+	}
+	return v.TrialName
+}
+
+func (v *Verdict) headline() string {
+	winner := v.Winner()
+	switch {
+	case winner != nil && v.Feasible:
+		return fmt.Sprintf("%s: %s is selected with %s%s.", v.trial(), LoadText(winner.Load), v.Rule.rateText(winner), withinText(winner))
+	case winner != nil:
+		return fmt.Sprintf("%s: no point meets the limits; the fallback, not feasible, is %s with the lowest ttft %s of %s and %s: %s.", v.trial(), LoadText(winner.Load),
+			v.Rule.Limits.TTFTStat, format.Optional(v.Rule.ttft(&winner.Medians), format.Seconds), v.Rule.rateText(winner), strings.Join(winner.Reasons, ", "))
+	case len(v.Points) == 0:
+		return v.trial() + ": no winner, there are no points."
+	}
+	return fmt.Sprintf("%s: no winner, %s. %s.", v.trial(), v.whyNone(), v.rejections())
+}
+
+func (v *Verdict) whyNone() string {
+	for _, p := range v.Points {
+		if p.Eligible {
+			return fmt.Sprintf("no point meets the limits and none has a ttft %s to fall back on", v.Rule.Limits.TTFTStat)
+		}
+	}
+	return "no point is eligible"
+}
+
+func (v *Verdict) rejections() string {
+	var texts []string
+	for _, p := range v.Points {
+		texts = append(texts, LoadText(p.Load)+": "+strings.Join(p.Reasons, ", "))
+	}
+	return strings.Join(texts, "; ")
+}
+
+// rateText is the throughput that ranks, in words.
+func (r *Rule) rateText(p *Judged) string {
+	text := format.Optional(r.throughput(&p.Medians), format.Number) + " tok/s"
+	if r.maximized() == steadyThroughput {
+		text += " steady"
+	}
+	return text
+}
+
+// withinText says each figure that a limit is on, or the median time to first token where there is no limit.
+func withinText(p *Judged) string {
+	if len(p.Limits) == 0 {
+		return fmt.Sprintf(" and ttft p50 %s; no limit is set", format.Optional(usable(p.Medians.TTFT.P50), format.Seconds))
+	}
+	var texts []string
+	for _, h := range p.Limits {
+		texts = append(texts, fmt.Sprintf("%s %s (limit %s)", h.Name, format.Optional(h.Value, format.Seconds), format.Seconds(h.Limit)))
+	}
+	return " and " + strings.Join(texts, ", ")
+}
+
+func (v *Verdict) runnerUpText() string {
+	m := v.RunnerUp
+	if m == nil && v.Feasible {
+		return "No other point is feasible."
+	}
+	if m == nil {
+		return "No other point could be the fallback."
+	}
+	second := v.Point(&m.PointID)
+	if m.Figure == v.Rule.maximized() {
+		return fmt.Sprintf("It is %s ahead of the runner-up, %s (%s)%s.", format.Optional(m.Ahead, format.Percent), LoadText(second.Load), v.Rule.rateText(second), m.noiseText())
+	}
+	return fmt.Sprintf("The next lowest is %s with %s, %s more%s.", LoadText(second.Load), format.Seconds(m.Value), format.Optional(m.Ahead, format.Percent), m.noiseText())
+}
+
+// noiseText says whether the repeats tell a margin from noise.
+func (n *Noise) noiseText() string {
+	switch {
+	case n.Distinct == nil:
+		return fmt.Sprintf("; need >= %d repeats to tell that from noise", n.NeedRepeats)
+	case *n.Distinct:
+		return fmt.Sprintf("; the repeats tell that from noise (p=%.3f)", *n.P)
+	}
+	return fmt.Sprintf("; the repeats do not tell that from noise (p=%.3f)", *n.P)
+}
+
+func (v *Verdict) costText(winner *Judged) string {
+	if len(v.Rule.limits()) == 0 || v.Unconstrained == nil {
+		return ""
+	}
+	if v.Unconstrained.PointID == winner.PointID {
+		return "The limits cost no throughput: no eligible point has more."
+	}
+	best := v.Point(&v.Unconstrained.PointID)
+	return fmt.Sprintf("Without the limits %s would be selected with %s: they cost %s of it.", LoadText(best.Load), v.Rule.rateText(best), format.Percent(v.Unconstrained.Share))
+}
+
+func (v *Verdict) ladderText(winner *Judged) string {
+	last := v.Points[len(v.Points)-1]
+	switch {
+	case len(v.Points) == 1:
+		return "It is the only point of the ladder: more levels are needed to know whether another is better."
+	case v.LastOfLadder && v.Feasible:
+		return "It is the last point of the ladder: extend the ladder to know whether more load is better."
+	case v.LastOfLadder:
+		return "It is the last point of the ladder."
+	}
+	return fmt.Sprintf("The ladder goes on to %s.", LoadText(last.Load))
+}
+
+func (v *Verdict) plateauText() string {
+	if p := v.Point(v.PlateauFrom); p != nil {
+		return fmt.Sprintf("Throughput levels off from %s on: a doubling of the load adds less than %s.", LoadText(p.Load), format.Percent(plateauGain))
+	}
+	return ""
+}
+
+func (v *Verdict) failedText() string {
+	if v.RequestsFailed == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("%d of %d requests failed", v.RequestsFailed, v.RequestsIssued)
+	if winner := v.Winner(); winner != nil {
+		text += fmt.Sprintf(", %d of them at the selected point", winner.Medians.Failed())
+	}
+	return text + "."
+}
+
+// disagreements names the points at which some repeats met a limit and others did not.
+func (v *Verdict) disagreements() []string {
+	var texts []string
+	for _, p := range v.Points {
+		for _, h := range p.Limits {
+			if h.RepeatsMet > 0 && h.RepeatsMet < h.Repeats {
+				texts = append(texts, fmt.Sprintf("%d of %d repeats at %s met the limit on %s.", h.RepeatsMet, h.Repeats, LoadText(p.Load), h.Name))
+			}
+		}
+	}
+	return texts
+}
+
+// What the figures of the selected point must exceed to be worth a word.
+const (
+	driftFactor = 1.5 // of the time to first token, between the first and the last third
+	waveFactor  = 2.0 // of its 95th percentile, with the first wave over without
+)
+
+// notes are what to know of the selected point, a sentence each. They change nothing about who wins.
+func (v *Verdict) notes() []string {
+	notes := []string{}
+	winner := v.Winner()
+	if winner == nil {
+		return notes
+	}
+	p := &winner.Medians
+	add := func(when bool, format string, args ...any) {
+		if when {
+			notes = append(notes, fmt.Sprintf(format, args...))
+		}
+	}
+	add(p.Workload == "fixed" && p.Cache == "shared", "One and the same prompt was sent throughout and the cache is shared: its ttft is that of a cached prompt.")
+	add(winner.Spread != nil, "Its throughput is spread over %s across the repeats.", format.Optional(winner.Spread, format.Percent))
+	add(p.Degenerate, "Every longer output repeated one text: the model may be broken.")
+	add(p.ClientLimited, "The client lagged by %s at p99, which may have slowed what it measured.", format.Optional(p.LagP99, format.Seconds))
+	if d := usable(p.TTFTDrift); d != nil {
+		add(*d > driftFactor || *d < 1/driftFactor, "Its ttft drifts: the median of the last third of the requests is %s times that of the first.", format.Number(*d))
+	}
+	add(openingWave(p), "The opening wave explains its tail: ttft p95 is %s, and %s without the first requests.",
+		format.Optional(p.TTFT.P95, format.Seconds), format.Optional(p.TTFTAfterWave, format.Seconds))
+	add(v.Rule.Limits.MinContextLength != nil && p.ContextLengthSource != nil && *p.ContextLengthSource == "reported",
+		"Its context length is what the service reports; no request has filled it.")
+	return notes
+}
+
+func openingWave(p *measure.Point) bool {
+	with, without := usable(p.TTFT.P95), usable(p.TTFTAfterWave)
+	return with != nil && without != nil && *with > waveFactor**without
+}

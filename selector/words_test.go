@@ -1,0 +1,116 @@
+package selector
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sweetspot/runner/measure"
+	"sweetspot/schema"
+)
+
+func TestVerdictInWords(t *testing.T) {
+	refused := func(p *measure.Point) {
+		p.Counts = measure.Counts{Issued: 100, OK: 95, HTTPError: 5}
+		p.ErrorRate, p.ErrorExample = ref(0.05), ref("http_error: 503:\nbusy")
+	}
+	vllm := ladder([]float64{135, 270, 434, 1078.4, 1376}, []float64{0.056, 0.06, 0.084, 0.227, 1.254})
+	failing := ladder([]float64{135, 270}, []float64{0.056, 0.06})
+	refused(&failing.Points[1].Repeats[0])
+	broken := ladder([]float64{135, 270}, []float64{0.056, 0.06})
+	refused(&broken.Points[0].Repeats[0])
+	broken.Points[1].Repeats[0].SteadyMeanRequests = ref(1.0)
+	for _, test := range []struct {
+		name  string
+		s     Series
+		limit time.Duration
+		want  string
+	}{
+		{"feasible", vllm, 300 * time.Millisecond,
+			"baseline: concurrency 8 is selected with 1078 tok/s and ttft p50 227ms (limit 300ms). It is 148 % ahead of the runner-up, concurrency 4 (434 tok/s); " +
+				"need >= 4 repeats to tell that from noise. Without the limits concurrency 16 would be selected with 1376 tok/s: they cost 22 % of it. The ladder goes on " +
+				"to concurrency 16. Rule: highest output_tok_per_s with ttft p50 at most 300ms, error rate at most 1 %."},
+		{"no limit", vllm, 0,
+			"baseline: concurrency 16 is selected with 1376 tok/s and ttft p50 1.25s; no limit is set. It is 28 % ahead of the runner-up, concurrency 8 (1078 tok/s); " +
+				"need >= 4 repeats to tell that from noise. It is the last point of the ladder: extend the ladder to know whether more load is better. " +
+				"Rule: highest output_tok_per_s with error rate at most 1 %."},
+		{"infeasible", vllm, 50 * time.Millisecond,
+			"baseline: no point meets the limits; the fallback, not feasible, is concurrency 1 with the lowest ttft p50 of 56ms and 135 tok/s: ttft p50 56ms is above " +
+				"the limit of 50ms. The next lowest is concurrency 2 with 60ms, 7.1 % more; need >= 4 repeats to tell that from noise. Without the limits concurrency 16 " +
+				"would be selected with 1376 tok/s: they cost 90 % of it. The ladder goes on to concurrency 16. " +
+				"Rule: highest output_tok_per_s with ttft p50 at most 50ms, error rate at most 1 %."},
+		{"failures", failing, 300 * time.Millisecond,
+			"baseline: concurrency 1 is selected with 135 tok/s and ttft p50 56ms (limit 300ms). No other point is feasible. The limits cost no throughput: no eligible " +
+				"point has more. The ladder goes on to concurrency 2. 5 of 200 requests failed, 0 of them at the selected point. " +
+				"Rule: highest output_tok_per_s with ttft p50 at most 300ms, error rate at most 1 %."},
+		{"none eligible", broken, 300 * time.Millisecond,
+			"baseline: no winner, no point is eligible. concurrency 1: error rate 5 % is above the limit of 1 % (http_error: 503: busy); " +
+				"concurrency 2: only 1 of 2 requests in flight (50 %, at least 95 % needed). 5 of 200 requests failed. " +
+				"Rule: highest output_tok_per_s with ttft p50 at most 300ms, error rate at most 1 %."},
+		{"no points", Series{}, 0, "the trial: no winner, there are no points. Rule: highest output_tok_per_s with error rate at most 1 %."},
+	} {
+		if diff := cmp.Diff(test.want, Judge(test.s, rule(test.limit)).Text()); diff != "" {
+			t.Errorf("%s: %s", test.name, diff)
+		}
+	}
+}
+
+func TestOtherSentences(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		change func(p *measure.Point)
+		want   string
+	}{
+		{"cached prompt", func(p *measure.Point) { p.Workload, p.Cache = "fixed", "shared" }, "its ttft is that of a cached prompt."},
+		{"degenerate", func(p *measure.Point) { p.Degenerate = true }, "Every longer output repeated one text: the model may be broken."},
+		{"client lag", func(p *measure.Point) { p.LagP99, p.ClientLimited = ref(0.0062), true }, "The client lagged by 6.2ms at p99"},
+		{"cold", func(p *measure.Point) { p.TTFTDrift = ref(0.4) }, "the median of the last third of the requests is 0.4 times that of the first."},
+		{"falling behind", func(p *measure.Point) { p.TTFTDrift = ref(2.5) }, "is 2.5 times that of the first."},
+		{"opening wave", func(p *measure.Point) { p.TTFT.P95, p.TTFTAfterWave = ref(0.9), ref(0.1) }, "ttft p95 is 900ms, and 100ms without the first requests."},
+		{"context", func(p *measure.Point) { p.ContextLength, p.ContextLengthSource = ref(int64(131072)), ref("reported") }, "no request has filled it."},
+	} {
+		r := rule(0)
+		if test.name == "context" {
+			r.Limits.MinContextLength = ref(int64(131072))
+		}
+		v := Judge(Series{Points: []Candidate{point(with(row(8, 100, 0.2), test.change))}}, r)
+		if len(v.Notes) != 1 {
+			t.Errorf("%s: notes %q", test.name, v.Notes)
+		}
+		mustContain(t, v.Text(), test.want)
+	}
+	quiet := with(row(8, 100, 0.2), func(p *measure.Point) {
+		p.Workload, p.TTFTDrift, p.TTFT.P95, p.TTFTAfterWave = "fixed", ref(1.2), ref(0.3), ref(0.2)
+	})
+	v := Judge(Series{Points: []Candidate{point(quiet)}}, rule(0))
+	if len(v.Notes) != 0 {
+		t.Errorf("notes %q", v.Notes)
+	}
+	mustContain(t, v.Text(), "It is the only point of the ladder")
+	mustContain(t, Judge(ladder([]float64{100, 101}, []float64{0.1, 0.1}), rule(0)).Text(), "Throughput levels off from concurrency 1 on: a doubling of the load adds less than 10 %.")
+}
+
+func TestRuleInWords(t *testing.T) {
+	r := rule(500 * time.Millisecond)
+	r.Limits.MaxTPOT, r.Limits.TPOTStat = ref(schema.Duration(25*time.Millisecond)), "p99"
+	r.Limits.MaxTotalTime, r.Limits.MinContextLength = ref(schema.Duration(2*time.Second)), ref(int64(131072))
+	r.Select.Maximize = "steady_output_tok_per_s"
+	want := "highest steady_output_tok_per_s with ttft p50 at most 500ms, tpot p99 at most 25ms, total_time p50 at most 2.00s, context length at least 128K, error rate at most 1 %"
+	if diff := cmp.Diff(want, r.Text()); diff != "" {
+		t.Error(diff)
+	}
+	mustContain(t, Judge(ladder([]float64{100}, []float64{0.1}), r).Text(), "tpot p99 is unknown")
+}
+
+func TestLoadText(t *testing.T) {
+	for want, load := range map[string]schema.PointLoad{
+		"no cap":         {},
+		"concurrency 16": {Concurrency: ref(int64(16))},
+		"concurrency 64, request cap 16, prefill cap 4, 2.5 requests/s": {Concurrency: ref(int64(64)), RequestConcurrency: ref(int64(16)), PrefillConcurrency: ref(int64(4)), RequestRate: ref(2.5)},
+	} {
+		if got := LoadText(load); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
