@@ -1,0 +1,70 @@
+package pipeline
+
+import (
+	"context"
+
+	"sweetspot/pipeline/results"
+	"sweetspot/runner/clock"
+	"sweetspot/runner/measure"
+	"sweetspot/schema"
+)
+
+// Service is what was started for some trials.
+type Service interface {
+	// Stop ends what was started, and returns when it has ended. It does nothing to a service that was already running.
+	Stop(context.Context) error
+}
+
+// Preflight is what was learnt of a service before the first point of a trial.
+type Preflight struct {
+	Facts         results.Facts // what the service reports of itself
+	ContextLength *int64        // that the service reports
+	Notes         []string      // for the person, beside the figures
+}
+
+// Deps are what a plan is carried out with.
+type Deps struct {
+	// StartService starts what a trial's points drive and returns when it is ready. Its context ends when the run is stopped.
+	StartService func(context.Context, schema.Service) (Service, error)
+	// Preflight sends a trial's request on the real path, before its first point: the first job that is to be measured. An error says what to do about it; each point
+	// of the trial is then a failed row with that reason.
+	Preflight func(context.Context, Service, Job) (Preflight, error)
+	// Measure drives one point. It stops early and drains when stop is closed, and ends at once when its context does. Each request that has ended is
+	// handed to ended, which does not wait; it is not changed any more. An error is why the point could not be run.
+	Measure func(ctx context.Context, service Service, job Job, stop <-chan struct{}, ended func(*measure.Record)) (measure.Outcome, error)
+	// Stop is closed when the person asks to stop: what is in flight ends, what there is is written, and nothing new is begun.
+	Stop <-chan struct{}
+	// Redact takes secrets out of what is stored.
+	Redact *Redactor
+	// Observe is told how the run goes, from one goroutine; nil: nobody watches.
+	Observe     func(Event)
+	Clock       clock.Clock
+	ToolVersion string
+}
+
+// Event is one of the types below.
+type Event any
+
+// ServiceStarting is that a service is about to be started, for the trials named.
+type ServiceStarting struct{ Trials []*Trial }
+
+// TrialStarted is that the points of a trial are about to be measured.
+type TrialStarted struct{ Trial *Trial }
+
+// PointStarted is that a measurement is about to begin: the Index-th of Total that this execution makes, from 0.
+type PointStarted struct {
+	Job          Job
+	Index, Total int
+}
+
+// PointDone is that a measurement is stored.
+type PointDone struct {
+	Job   Job
+	Point measure.Point
+}
+
+// PointSkipped is that a measurement need not be made again.
+type PointSkipped struct{ Point measure.Point }
+
+// Note is something the person should know beside the figures.
+type Note struct{ Text string }

@@ -1,0 +1,163 @@
+package pipeline
+
+import (
+	"slices"
+
+	"sweetspot/pipeline/results"
+	"sweetspot/runner/measure"
+	"sweetspot/schema"
+	"sweetspot/selector"
+)
+
+// statusIncomplete is that of a trial of which something was not measured to its end.
+const statusIncomplete = "incomplete"
+
+// Document is what run --json, select --json and show --json print: a run judged by a rule. Its JSON is described in docs/reference/results.md.
+type Document struct {
+	SchemaVersion int                `json:"schema_version"`
+	RunID         string             `json:"run_id"`
+	Status        results.Status     `json:"status"`
+	Trials        []selector.Verdict `json:"trials"` // in the order of the preset
+	Winner        *string            `json:"winner"` // trial_id; null where there is none, or where trials ask for different workloads
+
+	Across selector.Winner `json:"-"` // how the trials compare, and in words
+}
+
+// Read judges what is stored of a run, by rule or, where that is nil, by the run's own. Files that are not whole are named in broken; what they held counts
+// as not measured. An error is that the run's plan can't be read.
+func Read(run *results.Run, rule *results.Rule) (document *Document, broken []error, err error) {
+	plan, err := PlanOf(run)
+	if err != nil {
+		return nil, nil, err
+	}
+	if rule == nil {
+		rule = &plan.Rule
+	}
+	stored, broken := run.Points()
+	rows := map[results.PointRepeat]measure.Point{}
+	for _, row := range stored {
+		rows[results.MeasurementOf(row.Keys).Of()] = row
+	}
+	return newDocument(plan, run.ID(), run.Status(), rows, *rule), broken, nil
+}
+
+func newDocument(plan *Plan, id string, status results.Status, rows map[results.PointRepeat]measure.Point, rule results.Rule) *Document {
+	d := &Document{SchemaVersion: results.SchemaVersion, RunID: id, Status: status}
+	for i := range plan.Trials {
+		verdict := judgeTrial(&plan.Trials[i], rows, rule)
+		if slices.ContainsFunc(verdict.Points, unfinished) {
+			verdict.Status = statusIncomplete
+		}
+		d.Trials = append(d.Trials, verdict)
+	}
+	d.Across = selector.Across(d.Trials, selector.Rule(rule))
+	d.Winner = d.Across.TrialID
+	return d
+}
+
+// unfinished reports whether a repeat of the point was not measured to its end.
+func unfinished(p selector.Judged) bool {
+	return p.Missing > 0 || p.Status == string(measure.PointInterrupted)
+}
+
+// The exit statuses of commands that judge a run, in the order in which they are looked for.
+const (
+	ExitInterrupted = 130 // the person stopped the run
+	ExitFailed      = 1   // a point is incomplete or has no ok request, or there is no winner
+	ExitInfeasible  = 3   // with strict: the winner does not meet the limits
+	ExitGood        = 0
+)
+
+// Exit is the exit status that says how the run went. Single failed requests leave it at 0. Where trials ask for different workloads, each of them
+// needs a winner.
+func (d *Document) Exit(strict bool) int {
+	if d.Status == results.Interrupted {
+		return ExitInterrupted
+	}
+	for _, trial := range d.Trials {
+		if slices.ContainsFunc(trial.Points, func(p selector.Judged) bool { return p.Status != string(measure.PointCompleted) }) {
+			return ExitFailed
+		}
+	}
+	winners := d.Across.Groups
+	if len(winners) == 0 {
+		winners = []selector.Winner{d.Across}
+	}
+	if slices.ContainsFunc(winners, func(w selector.Winner) bool { return w.TrialID == nil }) {
+		return ExitFailed
+	}
+	if strict && slices.ContainsFunc(winners, func(w selector.Winner) bool { return !w.Feasible }) {
+		return ExitInfeasible
+	}
+	return ExitGood
+}
+
+// PlanDocument is what plan --json prints: the tree of [Document] with what is known before a run.
+type PlanDocument struct {
+	SchemaVersion int            `json:"schema_version"`
+	RunID         *string        `json:"run_id"` // null
+	Status        string         `json:"status"` // "planned"
+	Trials        []PlannedTrial `json:"trials"`
+	Winner        *string        `json:"winner"` // null
+}
+
+// PlannedTrial is a trial before a run.
+type PlannedTrial struct {
+	ID       string         `json:"trial_id"`
+	Name     string         `json:"trial_name"`
+	Status   string         `json:"status"` // "planned"
+	Axes     []schema.Axis  `json:"axes"`
+	Points   []PlannedPoint `json:"points"`
+	Selected *string        `json:"selected"` // null, as the two below
+	Feasible *bool          `json:"feasible"`
+	Verdict  *string        `json:"verdict"`
+}
+
+// PlannedPoint is a point before a run.
+type PlannedPoint struct {
+	ID string `json:"point_id"`
+	schema.PointLoad
+	Requests       *int64          `json:"requests"`   // measured requests of one repeat; null where a duration bounds it
+	Duration       *float64        `json:"duration_s"` // of the measured phase; null where a count bounds it
+	WarmupRequests int64           `json:"warmup_requests"`
+	Estimate       *float64        `json:"estimate_s"` // of one repeat; null where nothing is known
+	Repeats        []PlannedRepeat `json:"repeats"`
+}
+
+// PlannedRepeat is a repeat before a run.
+type PlannedRepeat struct {
+	Repeat int64  `json:"repeat"`
+	Status string `json:"status"` // "planned"
+}
+
+const statusPlanned = "planned"
+
+// Document is the plan as a document. Times are estimated from earlier measurements of the same points, and from the durations asked for.
+func (p *Plan) Document(earlier []measure.Point) *PlanDocument {
+	d := &PlanDocument{SchemaVersion: p.SchemaVersion, Status: statusPlanned}
+	for i := range p.Trials {
+		trial := &p.Trials[i]
+		planned := PlannedTrial{ID: trial.ID, Name: trial.Name, Status: statusPlanned, Axes: append([]schema.Axis{}, trial.Axes...)}
+		for j := range trial.Points {
+			planned.Points = append(planned.Points, trial.Points[j].planned(trial.Repeats, earlier))
+		}
+		d.Trials = append(d.Trials, planned)
+	}
+	return d
+}
+
+func (p *Point) planned(repeats int64, earlier []measure.Point) PlannedPoint {
+	planned := PlannedPoint{ID: p.ID, PointLoad: p.PointLoad, Requests: p.Requests, WarmupRequests: p.WarmupRequests}
+	if p.Duration != nil {
+		seconds := p.Duration.Seconds()
+		planned.Duration = &seconds
+	}
+	if estimate := p.Estimate(earlier); estimate != nil {
+		seconds := estimate.Seconds()
+		planned.Estimate = &seconds
+	}
+	for repeat := range repeats {
+		planned.Repeats = append(planned.Repeats, PlannedRepeat{repeat, statusPlanned})
+	}
+	return planned
+}

@@ -1,0 +1,306 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"time"
+
+	"sweetspot/pipeline/results"
+	"sweetspot/runner/measure"
+)
+
+// execution is one process's work on a run.
+type execution struct {
+	plan *Plan
+	run  *results.Writer
+	deps Deps
+
+	rows map[results.PointRepeat]measure.Point // the last row of each measurement
+	done map[results.PointRepeat]measure.Point // those that need not be made again
+	next map[results.PointRepeat]int64         // the attempt that comes next
+
+	judged map[string]bool // trials whose verdict is stored
+	index  int             // of the next measurement among total
+	total  int
+	notes  []string
+}
+
+// Execute measures what the run does not have yet, in the plan's order, and stores each measurement when it has ended and each trial's verdict when
+// its last point has. Points that fail do not end the run. It returns the status that the run now has.
+//
+// An error is that results could not be stored or read: then the run stops, and what was stored before stays.
+func Execute(ctx context.Context, plan *Plan, run *results.Writer, deps Deps) (results.Status, error) {
+	e := &execution{plan: plan, run: run, deps: deps}
+	if err := e.begin(); err != nil {
+		return results.Failed, err
+	}
+	err := e.trials(ctx)
+	status := e.status()
+	if err != nil {
+		status = results.Failed
+	}
+	return status, errors.Join(err, e.end(status))
+}
+
+// begin looks at what is there and says in the manifest that the run is running.
+func (e *execution) begin() error {
+	if e.deps.Redact == nil {
+		e.deps.Redact = NewRedactor(nil)
+	}
+	e.lookAround()
+	var err error
+	if e.next, err = e.run.NextAttempts(); err != nil {
+		return err
+	}
+	for i := range e.plan.Trials {
+		e.total += len(e.pending(&e.plan.Trials[i]))
+	}
+	return e.run.Update(func(m *results.Manifest) {
+		m.Status = results.Running
+		m.Executions = append(m.Executions, newExecutionRecord(e.deps))
+	})
+}
+
+// lookAround finds what earlier executions stored. A measurement whose files are not whole is made again.
+func (e *execution) lookAround() {
+	e.rows, e.judged = map[results.PointRepeat]measure.Point{}, map[string]bool{}
+	rows, _ := e.run.Points() // what is broken is named below
+	for _, row := range rows {
+		e.rows[results.MeasurementOf(row.Keys).Of()] = row
+	}
+	var broken []error
+	e.done, broken = e.run.Completed()
+	for _, err := range broken {
+		e.note("measured again: " + err.Error())
+	}
+	for of, row := range e.rows {
+		if _, whole := e.done[of]; row.Status == measure.PointCompleted && !whole {
+			delete(e.rows, of)
+		}
+	}
+	trials, _ := e.run.Trials() // one that is broken is judged again
+	for _, row := range trials {
+		e.judged[row.TrialID] = true
+	}
+}
+
+func (e *execution) end(status results.Status) error {
+	return e.run.Update(func(m *results.Manifest) {
+		now := time.Now().UTC()
+		last := &m.Executions[len(m.Executions)-1]
+		m.Status, last.Status, last.EndedAt, last.Notes = status, status, &now, e.notes
+	})
+}
+
+// pending are the measurements of a trial that are still to be made.
+func (e *execution) pending(trial *Trial) []Job {
+	var jobs []Job
+	for _, job := range e.plan.Jobs(trial) {
+		if _, done := e.done[job.of()]; done {
+			continue
+		}
+		job.RunID, job.Attempt = e.run.ID(), e.next[job.of()]
+		jobs = append(jobs, job)
+	}
+	return jobs
+}
+
+// trials goes through the plan, with one start of a service for neighbours that share it.
+func (e *execution) trials(ctx context.Context) error {
+	for first := 0; first < len(e.plan.Trials); {
+		after := first + 1
+		for after < len(e.plan.Trials) && reflect.DeepEqual(e.plan.Trials[after].Spec.Service, e.plan.Trials[first].Spec.Service) {
+			after++
+		}
+		if err := e.sharing(ctx, e.plan.Trials[first:after]); err != nil {
+			return err
+		}
+		first = after
+	}
+	return nil
+}
+
+// sharing measures trials that share a service.
+func (e *execution) sharing(ctx context.Context, trials []Trial) error {
+	service := &starter{execution: e, trials: trials}
+	for i := range trials {
+		if err := e.trial(ctx, service, &trials[i]); err != nil {
+			return errors.Join(err, service.stop(ctx))
+		}
+	}
+	return service.stop(ctx)
+}
+
+func (e *execution) trial(ctx context.Context, service *starter, trial *Trial) error {
+	jobs := e.pending(trial)
+	e.skip(trial)
+	if len(jobs) > 0 && !e.stopped(ctx) {
+		e.observe(TrialStarted{trial})
+		if err := e.points(ctx, service, trial, jobs); err != nil {
+			return err
+		}
+	}
+	return e.judge(trial, len(jobs) > 0)
+}
+
+// skip tells the observer of measurements that are there already.
+func (e *execution) skip(trial *Trial) {
+	for _, job := range e.plan.Jobs(trial) {
+		if row, done := e.done[job.of()]; done {
+			e.observe(PointSkipped{row})
+		}
+	}
+}
+
+// points makes a trial's measurements. Where the service does not start or the preflight fails, each of them is a failed row with the reason.
+func (e *execution) points(ctx context.Context, service *starter, trial *Trial, jobs []Job) error {
+	running, err := service.start(ctx)
+	var before Preflight
+	if err == nil {
+		before, err = e.preflight(ctx, running, trial, jobs[0])
+	}
+	for _, job := range jobs {
+		if e.stopped(ctx) {
+			return nil
+		}
+		e.observe(PointStarted{job, e.index, e.total})
+		e.index++
+		if err := e.point(ctx, running, before, job, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// preflight keeps what the service says of itself.
+func (e *execution) preflight(ctx context.Context, service Service, trial *Trial, job Job) (Preflight, error) {
+	ctx, cancel := e.untilStopped(ctx)
+	defer cancel()
+	before, err := guarded(func() (Preflight, error) { return e.deps.Preflight(ctx, service, job) })
+	for _, text := range before.Notes {
+		e.note(fmt.Sprintf("%s: %s", trial.Name, text))
+	}
+	if len(before.Facts) == 0 {
+		return before, err
+	}
+	facts := results.Facts{}
+	for name, value := range before.Facts {
+		facts[name] = e.deps.Redact.Text(value)
+	}
+	stored := e.run.Update(func(m *results.Manifest) {
+		if m.Services == nil {
+			m.Services = map[string]results.Facts{}
+		}
+		m.Services[trial.ID] = facts
+	})
+	return before, errors.Join(err, stored)
+}
+
+// status is what the run has come to: every measurement is there, or was tried, or was not.
+func (e *execution) status() results.Status {
+	status := results.Completed
+	for i := range e.plan.Trials {
+		for _, job := range e.plan.Jobs(&e.plan.Trials[i]) {
+			row, tried := e.rows[job.of()]
+			switch {
+			case !tried || row.Status == measure.PointInterrupted:
+				return results.Interrupted
+			case row.Status != measure.PointCompleted:
+				status = results.Failed
+			}
+		}
+	}
+	return status
+}
+
+// stopped reports whether the person asked to stop.
+func (e *execution) stopped(ctx context.Context) bool {
+	select {
+	case <-e.deps.Stop:
+		return true
+	default:
+		return ctx.Err() != nil
+	}
+}
+
+// untilStopped is a context that ends when the person asks to stop.
+func (e *execution) untilStopped(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		select {
+		case <-e.deps.Stop:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() {
+		cancel()
+		<-ended
+	}
+}
+
+func (e *execution) note(text string) {
+	text = e.deps.Redact.Text(text)
+	e.notes = append(e.notes, text)
+	e.observe(Note{text})
+}
+
+func (e *execution) observe(event Event) {
+	if e.deps.Observe != nil {
+		e.deps.Observe(event)
+	}
+}
+
+// guarded turns a panic into an error, so that one point's fault does not end the run.
+func guarded[T any](work func() (T, error)) (result T, err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			err = fmt.Errorf("panic: %v", fault)
+		}
+	}()
+	return work()
+}
+
+// starter starts the service of some trials when the first of them needs it, and remembers how that went.
+type starter struct {
+	*execution
+	trials  []Trial
+	service Service
+	tried   bool
+	err     error
+}
+
+func (s *starter) start(ctx context.Context) (Service, error) {
+	if s.tried {
+		return s.service, s.err
+	}
+	s.tried = true
+	var sharing []*Trial
+	for i := range s.trials {
+		sharing = append(sharing, &s.trials[i])
+	}
+	s.observe(ServiceStarting{sharing})
+	ctx, cancel := s.untilStopped(ctx)
+	defer cancel()
+	s.service, s.err = guarded(func() (Service, error) { return s.deps.StartService(ctx, s.trials[0].Spec.Service) })
+	if s.err != nil {
+		s.service, s.err = nil, fmt.Errorf("starting the service: %w", s.err)
+	}
+	return s.service, s.err
+}
+
+// stop ends the service, if it was started. That it does not end well is told and fails nothing: its points are measured.
+func (s *starter) stop(ctx context.Context) error {
+	if s.service == nil {
+		return nil
+	}
+	_, err := guarded(func() (Service, error) { return nil, s.service.Stop(context.WithoutCancel(ctx)) })
+	if err != nil {
+		s.note(fmt.Sprintf("stopping the service: %v", err))
+	}
+	return nil
+}

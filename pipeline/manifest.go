@@ -1,0 +1,98 @@
+package pipeline
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"runtime"
+	"time"
+
+	"sweetspot/pipeline/results"
+	"sweetspot/schema"
+)
+
+// NewManifest is the manifest of a run that is about to begin: what the preset says, without secrets, and the plan. given is the preset as the person gave it; its
+// text and overrides are redacted here.
+func NewManifest(preset *schema.Preset, plan *Plan, given results.Given, redact *Redactor) (results.Manifest, error) {
+	safe, err := redact.Preset(preset)
+	if err != nil {
+		return results.Manifest{}, err
+	}
+	planned, err := json.Marshal(plan)
+	if err != nil {
+		return results.Manifest{}, fmt.Errorf("storing the plan: %w", err)
+	}
+	given.Text = redact.values.Replace(string(schema.Redact(given.Filename, []byte(given.Text))))
+	for i, override := range given.Overrides {
+		given.Overrides[i] = redact.Text(override)
+	}
+	return results.Manifest{
+		CreatedAt: time.Now().UTC(), Name: preset.Name, Status: results.Running, Given: given, Normalised: safe,
+		Environment: Environment(preset), Rule: plan.Rule, Plan: planned,
+	}, nil
+}
+
+func newExecutionRecord(deps Deps) results.Execution {
+	name, _ := os.Hostname() // a host without a name has none in the manifest
+	return results.Execution{
+		StartedAt: time.Now().UTC(), Status: results.Running, ToolVersion: deps.ToolVersion,
+		Host:    results.Host{Name: name, OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU()},
+		ClockID: deps.Clock.ID(), ClockZero: deps.Clock.ZeroUTC(), Notes: []string{},
+	}
+}
+
+// PlanOf is the plan that a run was begun with. Its trials have no Spec.
+func PlanOf(run *results.Run) (*Plan, error) {
+	var plan Plan
+	if err := json.Unmarshal(run.Manifest().Plan, &plan); err != nil {
+		return nil, fmt.Errorf("reading the plan of run %s: %w", run.ID(), err)
+	}
+	return &plan, nil
+}
+
+// CheckResume says why plan can't be carried on in run: a run is resumed with the preset that it was begun with.
+func CheckResume(plan *Plan, run *results.Run) error {
+	begun, err := PlanOf(run)
+	if err != nil {
+		return err
+	}
+	if err := sameMeasurements(begun, plan); err != nil {
+		return fmt.Errorf("resuming run %s: %w; a changed preset starts a new run", run.ID(), err)
+	}
+	before, err := json.Marshal(begun.Rule)
+	if err != nil {
+		return err
+	}
+	now, err := json.Marshal(plan.Rule)
+	if err != nil {
+		return err
+	}
+	if string(before) != string(now) {
+		return fmt.Errorf("resuming run %s: limits or select are not those it was begun with; judge it by others with sweetspot select", run.ID())
+	}
+	return nil
+}
+
+// sameMeasurements compares ids and repeats: they are hashes of all that decides what is measured.
+func sameMeasurements(begun, plan *Plan) error {
+	if len(begun.Trials) != len(plan.Trials) {
+		return fmt.Errorf("it has %d trials, the preset has %d", len(begun.Trials), len(plan.Trials))
+	}
+	for i, trial := range plan.Trials {
+		before := begun.Trials[i]
+		switch {
+		case before.ID != trial.ID:
+			return fmt.Errorf("its trial %d, %s, has another model, service, workload, request or name than the preset's, %s", i+1, before.Name, trial.Name)
+		case before.Repeats != trial.Repeats:
+			return fmt.Errorf("it has %d repeats, the preset has %d", before.Repeats, trial.Repeats)
+		case len(before.Points) != len(trial.Points):
+			return fmt.Errorf("its trial %s has %d points, the preset's has %d", trial.Name, len(before.Points), len(trial.Points))
+		}
+		for j, point := range trial.Points {
+			if before.Points[j].ID != point.ID {
+				return fmt.Errorf("point %d of its trial %s has another load than the preset's", j+1, trial.Name)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,203 @@
+package pipeline
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"sweetspot/pipeline/results"
+	"sweetspot/runner/measure"
+	"sweetspot/schema"
+)
+
+// Plan is what a run will measure, in order: each trial's points once, then again for each repeat, then the next trial.
+type Plan struct {
+	SchemaVersion int          `json:"schema_version"`
+	Name          string       `json:"name"`
+	Rule          results.Rule `json:"rule"`
+	Trials        []Trial      `json:"trials"`
+}
+
+// Trial is one configuration of everything but the load.
+type Trial struct {
+	ID           string          `json:"trial_id"`
+	Name         string          `json:"trial_name"`
+	Axes         []schema.Axis   `json:"axes,omitempty"`
+	Spec         schema.Spec     `json:"-"`        // may hold secrets; the preset is stored redacted, beside the plan
+	Workload     string          `json:"workload"` // equal where the workloads are: JSON of it
+	Repeats      int64           `json:"repeats"`
+	DrainTimeout schema.Duration `json:"drain_timeout"`
+	Seed         int64           `json:"seed"`
+	Points       []Point         `json:"points"`
+}
+
+// Point is one load of a trial.
+type Point struct {
+	ID string `json:"point_id"`
+	schema.PointLoad
+	Requests       *int64           `json:"requests"` // measured requests; null where Duration bounds the measured phase
+	Duration       *schema.Duration `json:"duration"`
+	WarmupRequests int64            `json:"warmup_requests"`
+}
+
+// stageSweep is the stage of every measurement that the ladder asks for.
+const stageSweep = "sweep"
+
+// Job is one measurement to make: a point can be run from it alone, on any machine that reaches the service and has the environment variables that it names.
+type Job struct {
+	measure.Keys
+	Spec           schema.Spec      `json:"spec"`
+	Load           schema.PointLoad `json:"load"`
+	Requests       *int64           `json:"requests"` // measured requests; null where Duration bounds the measured phase
+	Duration       *schema.Duration `json:"duration"`
+	WarmupRequests int64            `json:"warmup_requests"`
+	DrainTimeout   schema.Duration  `json:"drain_timeout"`
+	Seed           int64            `json:"seed"`
+	Limits         schema.Limits    `json:"limits"` // min_context_length asks for a probe; goodput is held against the others
+}
+
+// of is the repeat that the job is a try at.
+func (j *Job) of() results.PointRepeat { return results.MeasurementOf(j.Keys).Of() }
+
+// LoadKey names the load of a job: it is equal for the same point of every trial, so that lengths and arrivals are.
+func (j Job) LoadKey() string {
+	var set []string
+	for name, n := range map[string]*int64{
+		"concurrency": j.Load.Concurrency, "request_concurrency": j.Load.RequestConcurrency, "prefill_concurrency": j.Load.PrefillConcurrency,
+		"warmup_request_concurrency": j.Load.WarmupRequestConcurrency, "agentic_warmup_request_concurrency": j.Load.AgenticWarmupRequestConcurrency,
+	} {
+		if n != nil {
+			set = append(set, fmt.Sprintf("%s=%d", name, *n))
+		}
+	}
+	if j.Load.RequestRate != nil {
+		set = append(set, fmt.Sprintf("request_rate=%g", *j.Load.RequestRate))
+	}
+	slices.Sort(set)
+	return strings.Join(set, " ")
+}
+
+// NewPlan expands a preset. An error, which a preset that was loaded does not give, says which combinations of the load no point can have.
+func NewPlan(preset *schema.Preset) (*Plan, error) {
+	loads, err := preset.Load.Points()
+	if err != nil {
+		return nil, fmt.Errorf("planning %s: %w", preset.Name, err)
+	}
+	plan := &Plan{SchemaVersion: results.SchemaVersion, Name: preset.Name, Rule: results.Rule{Limits: preset.Limits, Select: preset.Select}}
+	for _, t := range preset.Trials {
+		trial, err := newTrial(preset, t, loads)
+		if err != nil {
+			return nil, fmt.Errorf("planning trial %s: %w", t.Name, err)
+		}
+		plan.Trials = append(plan.Trials, trial)
+	}
+	return plan, nil
+}
+
+func newTrial(preset *schema.Preset, t schema.Trial, loads []schema.PointLoad) (Trial, error) {
+	trial := Trial{Name: t.Name, Axes: t.Axes, Spec: t.Spec, Repeats: preset.Load.Repeats, DrainTimeout: preset.Load.DrainTimeout, Seed: preset.Load.Seed}
+	workload, err := json.Marshal(t.Spec.Workload)
+	if err != nil {
+		return trial, err
+	}
+	trial.Workload = string(workload)
+	hashed, err := newIdentity(t)
+	if err != nil {
+		return trial, err
+	}
+	if trial.ID, err = hashed.trial(); err != nil {
+		return trial, err
+	}
+	for _, load := range loads {
+		point, err := newPoint(hashed, preset, load)
+		if err != nil {
+			return trial, err
+		}
+		trial.Points = append(trial.Points, point)
+	}
+	return trial, nil
+}
+
+func newPoint(trial identity, preset *schema.Preset, load schema.PointLoad) (Point, error) {
+	point := Point{PointLoad: load, Duration: preset.Load.Duration, WarmupRequests: load.Lanes()}
+	if preset.Load.WarmupRequests != nil {
+		point.WarmupRequests = *preset.Load.WarmupRequests
+	}
+	if point.Duration == nil {
+		n := measuredRequests(preset.Load, preset.Limits, load.Slots())
+		point.Requests = &n
+	}
+	id, err := trial.point(preset.Load, load)
+	point.ID = id
+	return point, err
+}
+
+// measuredRequests is how many requests a point needs: as many as asked for, else enough for each slot, and for each statistic that it will be
+// judged by.
+func measuredRequests(load schema.Load, limits schema.Limits, slots int64) int64 {
+	if load.Requests != nil {
+		return *load.Requests
+	}
+	n := max(load.MinRequests, measure.MinSamples(limits.TTFTStat))
+	if limits.MaxTPOT != nil {
+		n = max(n, measure.MinSamples(limits.TPOTStat))
+	}
+	if limits.MaxTotalTime != nil {
+		n = max(n, measure.MinSamples(limits.TotalTimeStat))
+	}
+	if slots > 0 && load.RequestsPerSlot > math.MaxInt64/slots {
+		return math.MaxInt64
+	}
+	return max(n, load.RequestsPerSlot*slots)
+}
+
+// Jobs are the measurements of a trial in order: the whole ladder, then again.
+func (p *Plan) Jobs(trial *Trial) []Job {
+	var jobs []Job
+	for repeat := range trial.Repeats {
+		for _, point := range trial.Points {
+			jobs = append(jobs, Job{
+				Keys: measure.Keys{TrialID: trial.ID, TrialName: trial.Name, PointID: point.ID, Repeat: repeat, Stage: stageSweep},
+				Spec: trial.Spec, Load: point.PointLoad, Requests: point.Requests, Duration: point.Duration, WarmupRequests: point.WarmupRequests,
+				DrainTimeout: trial.DrainTimeout, Seed: trial.Seed, Limits: p.Rule.Limits,
+			})
+		}
+	}
+	return jobs
+}
+
+// Estimate is how long a measurement of the point should take, nil where nothing is known: the median of what earlier completed measurements
+// of the same point took, else the duration asked for, which leaves out warmup and drain.
+func (p *Point) Estimate(earlier []measure.Point) *time.Duration {
+	var took []time.Duration
+	for _, row := range earlier {
+		if row.PointID == p.ID && row.Status == measure.PointCompleted {
+			took = append(took, row.Finished.Sub(row.Started))
+		}
+	}
+	if len(took) == 0 {
+		return (*time.Duration)(p.Duration)
+	}
+	slices.Sort(took)
+	middle := (took[(len(took)-1)/2] + took[len(took)/2]) / 2
+	return &middle
+}
+
+// Estimate is how long the plan should take, nil where it is not known for every point.
+func (p *Plan) Estimate(earlier []measure.Point) *time.Duration {
+	var sum time.Duration
+	for i := range p.Trials {
+		trial := &p.Trials[i]
+		for j := range trial.Points {
+			one := trial.Points[j].Estimate(earlier)
+			if one == nil {
+				return nil
+			}
+			sum += *one * time.Duration(trial.Repeats)
+		}
+	}
+	return &sum
+}
