@@ -141,7 +141,7 @@ func TestTheContextProbeFillsItsLength(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			request := build(t, source.Probe(promptTokens, 128))
+			request := source.Probe(promptTokens, 128)
 			counted, err := k.service(request)
 			if err != nil {
 				t.Fatal(err)
@@ -229,6 +229,12 @@ func TestCalibrationAsksForOneToken(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+func TestEveryTextHasAWord(t *testing.T) {
+	if got := (Scale{Overhead: 50, Rate: 1300}).lengthOf(20); got != (length{words: 1}) {
+		t.Errorf("a prompt shorter than its overhead has the length %+v", got)
 	}
 }
 

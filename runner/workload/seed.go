@@ -24,9 +24,6 @@ type Seed struct {
 	Attempt int64  // which try at this repeat: a resumed run must not meet the prompts that its killed attempt left in a cache
 }
 
-// lengths is the key of lengths, delays and the shapes of sessions.
-func (s Seed) lengths() key { return newKey("lengths", decimal(s.Load), s.Point, decimal(s.Repeat)) }
-
 // text is the key of the words.
 func (s Seed) text() key { return newKey("text", decimal(s.Load), s.Point, decimal(s.Repeat), s.Trial) }
 
@@ -63,19 +60,14 @@ func placeOf(phase measure.Phase, index int64) (place, error) {
 	if index < 0 || index >= indexLimit {
 		return 0, fmt.Errorf("making session %d: the index must be from 0 to %d", index, int64(indexLimit)-1)
 	}
-	at := place(index) << phaseBits
-	switch phase {
-	case measure.Warmup:
-		return at | inWarmup, nil
-	case measure.Measured:
-		return at | inMeasured, nil
-	case measure.Hold:
-		return at | inHold, nil
-	case measure.Probe:
-		return at | inProbe, nil
+	in, ok := phases[phase]
+	if !ok {
+		return 0, fmt.Errorf("making session %d: no phase is called %q", index, phase)
 	}
-	return 0, fmt.Errorf("making session %d: no phase is called %q", index, phase)
+	return place(index)<<phaseBits + in, nil
 }
+
+var phases = map[measure.Phase]place{measure.Warmup: inWarmup, measure.Measured: inMeasured, measure.Hold: inHold, measure.Probe: inProbe}
 
 // key seeds streams of random numbers.
 type key struct{ high, low uint64 }

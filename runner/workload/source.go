@@ -11,7 +11,8 @@ import (
 // Source makes the sessions of one measurement of one point. It is safe for several goroutines.
 type Source struct {
 	sessions sessions
-	probe    contextProbe
+	writer   *writer
+	probe    Scale
 }
 
 // sessions are what a workload consists of: each workload is one implementation. The same place always gives the same session.
@@ -27,7 +28,7 @@ func New(spec schema.Spec, seed Seed, cal Calibration) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	source := &Source{probe: contextProbe{writer: w, scale: cal.Words.orEstimate(shuffledWords{}, w)}}
+	source := &Source{writer: w, probe: cal.Words.orEstimate(shuffledWords{}, w)}
 	switch {
 	case spec.Workload.Fixed != nil:
 		source.sessions = newFixed(*spec.Workload.Fixed, w, cal)
@@ -49,22 +50,11 @@ func (s *Source) Session(phase measure.Phase, index int64) (*Session, error) {
 	return s.sessions.session(at)
 }
 
-// Probe gives the session of one request that fills a context: promptTokens of plain words, whatever the workload, and outputTokens to be
-// answered. It is the same for each call with equal lengths. The count is exact where the calibration covered promptTokens.
-func (s *Source) Probe(promptTokens, outputTokens int64) *Session {
-	return s.probe.session(promptTokens, outputTokens)
-}
-
-type contextProbe struct {
-	writer *writer
-	scale  Scale
-}
-
-func (p contextProbe) session(promptTokens, outputTokens int64) *Session {
+// Probe makes the request of the context probe: promptTokens of plain words, whatever the workload, and outputTokens to be answered. It is the
+// same for each call with equal lengths. The count is exact where the calibration covered promptTokens.
+func (s *Source) Probe(promptTokens, outputTokens int64) Request {
 	asked := tokens{promptTokens, outputTokens}
-	return single(func() Request {
-		return p.writer.written(inContextProbe, shuffledWords{}, p.scale.lengthOf(promptTokens), asked)
-	})
+	return s.writer.written(inContextProbe, shuffledWords{}, s.probe.lengthOf(promptTokens), asked)
 }
 
 // single is a session of one request.

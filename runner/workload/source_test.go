@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -36,7 +37,7 @@ func TestTheSameSeedGivesTheSameBytesEverywhere(t *testing.T) {
 				h.Write(requestAt(t, source, phase, i).Body)
 			}
 		}
-		h.Write(build(t, source.Probe(2000, 1)).Body)
+		h.Write(source.Probe(2000, 1).Body)
 		if got := hex.EncodeToString(h.Sum(nil)[:8]); got != c.digest {
 			t.Errorf("%s: digest %s, want %s", name, got, c.digest)
 		}
@@ -94,6 +95,45 @@ func TestIsolatedPromptsShareNoPrefix(t *testing.T) {
 	}
 }
 
+func TestIsolatedPromptsDifferFromTheFirstWordsWhateverChanges(t *testing.T) {
+	for _, spec := range []schema.Spec{fixedSpec(256, "isolated"), randomSpec(256, "isolated")} {
+		base := origin{Seed{Load: 1, Point: "1", Trial: "a", Run: "3f9a1c02"}, measure.Measured, 7}
+		first := words(t, requestOf(t, spec, base))
+		for name, change := range changes {
+			other := base
+			change(&other)
+			second := words(t, requestOf(t, spec, other))
+			if slices.Equal(first[:8], second[:8]) {
+				t.Errorf("%s: with another %s the prompt begins with %q too", spec.Workload.Name(), name, first[:8])
+			}
+		}
+		other := base
+		other.seed.Run = "ffffffff"
+		second := words(t, requestOf(t, spec, other))[:1+maxNonceWords]
+		common := 0
+		for _, word := range first[1 : 1+maxNonceWords] {
+			if slices.Contains(second, word) {
+				common++
+			}
+		}
+		if common > maxNonceWords/2 {
+			t.Errorf("%s: the nonces of two runs have %d words in common: %q", spec.Workload.Name(), common, second)
+		}
+	}
+}
+
+// changes change one part of what a prompt comes from.
+var changes = map[string]func(*origin){
+	"seed":    func(o *origin) { o.seed.Load++ },
+	"point":   func(o *origin) { o.seed.Point = "2" },
+	"repeat":  func(o *origin) { o.seed.Repeat++ },
+	"trial":   func(o *origin) { o.seed.Trial = "b" },
+	"run":     func(o *origin) { o.seed.Run = "ffffffff" },
+	"attempt": func(o *origin) { o.seed.Attempt++ },
+	"phase":   func(o *origin) { o.phase = measure.Warmup },
+	"index":   func(o *origin) { o.index++ },
+}
+
 func requestOf(t testing.TB, spec schema.Spec, o origin) Request {
 	t.Helper()
 	source, err := New(spec, o.seed, Calibration{})
@@ -125,7 +165,7 @@ func TestTheContextProbeSharesNoPrefix(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	probe := strings.Join(words(t, build(t, source.Probe(256, 1)))[:8], " ")
+	probe := strings.Join(words(t, source.Probe(256, 1))[:8], " ")
 	for _, phase := range []measure.Phase{measure.Warmup, measure.Measured, measure.Hold, measure.Probe} {
 		if other := strings.Join(words(t, requestAt(t, source, phase, 0))[:8], " "); other == probe {
 			t.Errorf("the context probe begins as %s does: %s", phase, probe)
@@ -181,23 +221,12 @@ func TestSharedRandomPromptsAreTheSameInEveryRunAndElseDiffer(t *testing.T) {
 	spec := randomSpec(100, "shared")
 	base := origin{Seed{Load: 1, Point: "1", Trial: "a", Run: "3f9a1c02"}, measure.Measured, 7}
 	first := requestOf(t, spec, base)
-	rerun := base
-	rerun.seed.Run, rerun.seed.Attempt = "ffffffff", 2
-	if !bytes.Equal(first.Body, requestOf(t, spec, rerun).Body) {
-		t.Error("another run sends another prompt")
-	}
-	for name, change := range map[string]func(*origin){
-		"seed":   func(o *origin) { o.seed.Load++ },
-		"point":  func(o *origin) { o.seed.Point = "2" },
-		"repeat": func(o *origin) { o.seed.Repeat++ },
-		"trial":  func(o *origin) { o.seed.Trial = "b" },
-		"phase":  func(o *origin) { o.phase = measure.Warmup },
-		"index":  func(o *origin) { o.index++ },
-	} {
+	for name, change := range changes {
 		other := base
 		change(&other)
-		if bytes.Equal(first.Body, requestOf(t, spec, other).Body) {
-			t.Errorf("another %s sends the same prompt", name)
+		same := bytes.Equal(first.Body, requestOf(t, spec, other).Body)
+		if wanted := name == "run" || name == "attempt"; same != wanted {
+			t.Errorf("with another %s the prompt is the same: %v, want %v", name, same, wanted)
 		}
 	}
 }
