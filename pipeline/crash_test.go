@@ -17,6 +17,7 @@ import (
 
 	"sweetspot/pipeline/results"
 	"sweetspot/runner/measure"
+	"sweetspot/schema"
 )
 
 // child says what the test binary does when it is started again by a test.
@@ -48,7 +49,7 @@ func childRun(store string) (*Plan, *results.Writer) {
 	if err != nil {
 		panic(err)
 	}
-	manifest, err := NewManifest(chat(), plan, results.Given{Filename: "chat.yaml"}, NewRedactor(nil))
+	manifest, err := NewManifest(chat(), plan, results.Given{Filename: "chat.yaml"}, schema.RedactText)
 	if err != nil {
 		panic(err)
 	}
@@ -137,8 +138,12 @@ func checkCarriedOn(t *testing.T, run *results.Writer) {
 	t.Helper()
 	w := newWorld()
 	plan := planOf(t, chat())
-	if err := CheckResume(plan, run.Run); err != nil {
+	begun, err := PlanOf(run.Run)
+	if err != nil {
 		t.Fatal(err)
+	}
+	if err := SamePlan(begun, plan); err != nil {
+		t.Error(err)
 	}
 	execute(t, plan, run, w.deps(), results.Completed)
 	first := "start http://127.0.0.1:8000/v1, preflight baseline, measure baseline c=4 repeat 0 attempt 1, measure baseline c=1 repeat 1 attempt 0, "

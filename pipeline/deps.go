@@ -19,6 +19,7 @@ type Service interface {
 type Preflight struct {
 	Facts         results.Facts // what the service reports of itself
 	ContextLength *int64        // that the service reports
+	RTT           *float64      // time of a round trip to the service, in seconds
 	Notes         []string      // for the person, beside the figures
 }
 
@@ -34,8 +35,8 @@ type Deps struct {
 	Measure func(ctx context.Context, service Service, job Job, stop <-chan struct{}, ended func(*measure.Record)) (measure.Outcome, error)
 	// Stop is closed when the person asks to stop: what is in flight ends, what there is is written, and nothing new is begun.
 	Stop <-chan struct{}
-	// Redact takes secrets out of what is stored.
-	Redact *Redactor
+	// Redact takes secrets out of what is stored and observed; nil: [schema.RedactText].
+	Redact func(string) string
 	// Observe is told how the run goes, from one goroutine; nil: nobody watches.
 	Observe     func(Event)
 	Clock       clock.Clock

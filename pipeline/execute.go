@@ -9,6 +9,7 @@ import (
 
 	"sweetspot/pipeline/results"
 	"sweetspot/runner/measure"
+	"sweetspot/schema"
 )
 
 // execution is one process's work on a run.
@@ -47,7 +48,7 @@ func Execute(ctx context.Context, plan *Plan, run *results.Writer, deps Deps) (r
 // begin looks at what is there and says in the manifest that the run is running.
 func (e *execution) begin() error {
 	if e.deps.Redact == nil {
-		e.deps.Redact = NewRedactor(nil)
+		e.deps.Redact = schema.RedactText
 	}
 	e.lookAround()
 	var err error
@@ -187,7 +188,7 @@ func (e *execution) preflight(ctx context.Context, service Service, trial *Trial
 	}
 	facts := results.Facts{}
 	for name, value := range before.Facts {
-		facts[name] = e.deps.Redact.Text(value)
+		facts[name] = e.deps.Redact(value)
 	}
 	stored := e.run.Update(func(m *results.Manifest) {
 		if m.Services == nil {
@@ -244,7 +245,7 @@ func (e *execution) untilStopped(ctx context.Context) (context.Context, context.
 }
 
 func (e *execution) note(text string) {
-	text = e.deps.Redact.Text(text)
+	text = e.deps.Redact(text)
 	e.notes = append(e.notes, text)
 	e.observe(Note{text})
 }

@@ -98,7 +98,7 @@ func begin(t testing.TB, preset *schema.Preset, store string) (*Plan, *results.W
 	if err != nil {
 		t.Fatal(err)
 	}
-	manifest, err := NewManifest(preset, plan, results.Given{Filename: "chat.yaml", Text: "name: chat\n"}, NewRedactor(nil))
+	manifest, err := NewManifest(preset, plan, results.Given{Filename: "chat.yaml", Text: "name: chat\n"}, schema.RedactText)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ func newIdentity(trial schema.Trial) (identity, error) {
 	if err != nil {
 		return nil, err
 	}
-	hashed, _ := redactTree(spec, NewRedactor(nil)).(map[string]any)
+	hashed, _ := redactTree(spec, schema.RedactText).(map[string]any)
 	hashed["schema_version"] = results.SchemaVersion
 	hashed["trial_name"] = trial.Name
 	return hashed, nil

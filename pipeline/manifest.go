@@ -2,9 +2,11 @@ package pipeline
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"time"
 
 	"sweetspot/pipeline/results"
@@ -13,8 +15,8 @@ import (
 
 // NewManifest is the manifest of a run that is about to begin: what the preset says, without secrets, and the plan. given is the preset as the person gave it; its
 // text and overrides are redacted here.
-func NewManifest(preset *schema.Preset, plan *Plan, given results.Given, redact *Redactor) (results.Manifest, error) {
-	safe, err := redact.Preset(preset)
+func NewManifest(preset *schema.Preset, plan *Plan, given results.Given, redact func(string) string) (results.Manifest, error) {
+	safe, err := redactPreset(preset, redact)
 	if err != nil {
 		return results.Manifest{}, err
 	}
@@ -22,9 +24,10 @@ func NewManifest(preset *schema.Preset, plan *Plan, given results.Given, redact 
 	if err != nil {
 		return results.Manifest{}, fmt.Errorf("storing the plan: %w", err)
 	}
-	given.Text = redact.values.Replace(string(schema.Redact(given.Filename, []byte(given.Text))))
+	given.Overrides = slices.Clone(given.Overrides)
+	given.Text = redact(string(schema.Redact(given.Filename, []byte(given.Text))))
 	for i, override := range given.Overrides {
-		given.Overrides[i] = redact.Text(override)
+		given.Overrides[i] = redact(override)
 	}
 	return results.Manifest{
 		CreatedAt: time.Now().UTC(), Name: preset.Name, Status: results.Running, Given: given, Normalised: safe,
@@ -50,14 +53,11 @@ func PlanOf(run *results.Run) (*Plan, error) {
 	return &plan, nil
 }
 
-// CheckResume says why plan can't be carried on in run: a run is resumed with the preset that it was begun with.
-func CheckResume(plan *Plan, run *results.Run) error {
-	begun, err := PlanOf(run)
-	if err != nil {
-		return err
-	}
+// SamePlan says why plan can't carry on a run that was begun with another: a run is resumed with the preset that it was begun with. Ids are hashes of
+// all that decides what is measured.
+func SamePlan(begun, plan *Plan) error {
 	if err := sameMeasurements(begun, plan); err != nil {
-		return fmt.Errorf("resuming run %s: %w; a changed preset starts a new run", run.ID(), err)
+		return fmt.Errorf("%w; a changed preset starts a new run", err)
 	}
 	before, err := json.Marshal(begun.Rule)
 	if err != nil {
@@ -68,12 +68,11 @@ func CheckResume(plan *Plan, run *results.Run) error {
 		return err
 	}
 	if string(before) != string(now) {
-		return fmt.Errorf("resuming run %s: limits or select are not those it was begun with; judge it by others with sweetspot select", run.ID())
+		return errors.New("limits or select are not those that it was begun with; sweetspot select judges a run by others")
 	}
 	return nil
 }
 
-// sameMeasurements compares ids and repeats: they are hashes of all that decides what is measured.
 func sameMeasurements(begun, plan *Plan) error {
 	if len(begun.Trials) != len(plan.Trials) {
 		return fmt.Errorf("it has %d trials, the preset has %d", len(begun.Trials), len(plan.Trials))

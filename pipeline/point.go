@@ -101,8 +101,8 @@ func (e *execution) row(outcome measure.Outcome, before Preflight, job Job) meas
 	row.Workload, row.Model = job.Spec.Workload.Name(), job.Spec.Model
 	row.Cache, row.IgnoreEOS = job.Spec.Request.Cache, job.Spec.Request.IgnoreEOS
 	row.StartedAt = e.deps.Clock.ZeroUTC().Add(time.Duration(row.Started)).Format(time.RFC3339Nano)
-	row.ClockID = e.deps.Clock.ID()
-	row.Reason, row.ErrorExample = e.deps.Redact.textOf(row.Reason), e.deps.Redact.textOf(row.ErrorExample)
+	row.ClockID, row.RTT = e.deps.Clock.ID(), before.RTT
+	row.Reason, row.ErrorExample = textOf(e.deps.Redact, row.Reason), textOf(e.deps.Redact, row.ErrorExample)
 	if row.ContextLength == nil && before.ContextLength != nil && job.Limits.MinContextLength == nil {
 		reported := "reported"
 		row.ContextLength, row.ContextLengthSource = before.ContextLength, &reported
@@ -112,6 +112,6 @@ func (e *execution) row(outcome measure.Outcome, before Preflight, job Job) meas
 
 // redactRecord is r without secrets that a service may have sent back.
 func (e *execution) redactRecord(r measure.Record) measure.Record {
-	r.Error, r.Sample = e.deps.Redact.textOf(r.Error), e.deps.Redact.textOf(r.Sample)
+	r.Error, r.Sample = textOf(e.deps.Redact, r.Error), textOf(e.deps.Redact, r.Sample)
 	return r
 }

@@ -5,54 +5,26 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strings"
 
 	"sweetspot/schema"
 )
 
-// Redactor takes secrets out of what is stored and printed: the values of environment variables that a preset reads, user names and passwords in
-// URLs, and what has the shape of a key.
-type Redactor struct {
-	values *strings.Replacer
-}
-
-// leastSecret is the length below which a value is no secret worth hiding: replacing it would garble every text.
-const leastSecret = 4
-
-// NewRedactor hides the given secrets, and all that has the shape of one.
-func NewRedactor(secrets []string) *Redactor {
-	var pairs []string
-	secrets = slices.Clone(secrets)
-	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) }) // a secret may be part of another
-	for _, secret := range secrets {
-		if len(secret) >= leastSecret {
-			pairs = append(pairs, secret, schema.Redacted)
-		}
-	}
-	return &Redactor{strings.NewReplacer(pairs...)}
-}
-
-// Text is s without its secrets.
-func (r *Redactor) Text(s string) string {
-	return schema.RedactText(r.values.Replace(s))
-}
-
 // textOf redacts what can be missing.
-func (r *Redactor) textOf(s *string) *string {
+func textOf(redact func(string) string, s *string) *string {
 	if s == nil {
 		return nil
 	}
-	text := r.Text(*s)
+	text := redact(*s)
 	return &text
 }
 
-// Preset is a copy of p without its secrets.
-func (r *Redactor) Preset(p *schema.Preset) (*schema.Preset, error) {
+// redactPreset is a copy of p without its secrets.
+func redactPreset(p *schema.Preset, redact func(string) string) (*schema.Preset, error) {
 	whole, err := tree(p)
 	if err != nil {
 		return nil, fmt.Errorf("redacting preset %s: %w", p.Name, err)
 	}
-	text, err := json.Marshal(redactTree(whole, r))
+	text, err := json.Marshal(redactTree(whole, redact))
 	if err != nil {
 		return nil, fmt.Errorf("redacting preset %s: %w", p.Name, err)
 	}
@@ -67,13 +39,13 @@ func (r *Redactor) Preset(p *schema.Preset) (*schema.Preset, error) {
 var secretName = regexp.MustCompile(`(?i)(api[-_]?key|passw(or)?d|secret|credential|authorization|access[-_]?token|^token$)`)
 
 // redactTree redacts every text of a JSON value in place, and returns it.
-func redactTree(v any, r *Redactor) any {
+func redactTree(v any, redact func(string) string) any {
 	switch v := v.(type) {
 	case string:
-		return r.Text(v)
+		return redact(v)
 	case []any:
 		for i := range v {
-			v[i] = redactTree(v[i], r)
+			v[i] = redactTree(v[i], redact)
 		}
 	case map[string]any:
 		for name := range v {
@@ -81,7 +53,7 @@ func redactTree(v any, r *Redactor) any {
 				v[name] = schema.Redacted
 				continue
 			}
-			v[name] = redactTree(v[name], r)
+			v[name] = redactTree(v[name], redact)
 		}
 	}
 	return v

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -56,7 +57,7 @@ func TestNoSecretIsStored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	redact := NewRedactor([]string{keyValue})
+	redact := func(text string) string { return schema.RedactText(strings.ReplaceAll(text, keyValue, "KEY")) }
 	given := results.Given{Filename: "chat.yaml", Text: "# key: " + keyValue + "\nservice: {endpoint: {url: \"http://me:" + password + "@127.0.0.1:8000/v1\"}}\n",
 		Overrides: []string{"service.endpoint.url=http://me:" + password + "@127.0.0.1/v1"}}
 	manifest, err := NewManifest(leaky(), plan, given, redact)
@@ -148,7 +149,7 @@ func checkFiles(t *testing.T, dir string) {
 
 func TestTheStoredPresetIsTheWholeOne(t *testing.T) {
 	preset := chat()
-	safe, err := NewRedactor([]string{keyValue}).Preset(preset)
+	safe, err := redactPreset(preset, schema.RedactText)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +160,7 @@ func TestTheStoredPresetIsTheWholeOne(t *testing.T) {
 		t.Error(diff)
 	}
 	preset = leaky()
-	safe, err = NewRedactor(nil).Preset(preset)
+	safe, err = redactPreset(preset, schema.RedactText)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,20 +171,5 @@ func TestTheStoredPresetIsTheWholeOne(t *testing.T) {
 	}
 	if preset.Trials[0].Spec.Service.Endpoint.URL == spec.Service.Endpoint.URL {
 		t.Error("the preset itself was changed")
-	}
-}
-
-func TestSecretsAreHiddenInText(t *testing.T) {
-	r := NewRedactor([]string{"abcd", "abcdefgh", "x"})
-	for text, want := range map[string]string{
-		"key abcdefgh":           "key REDACTED", // the longer of two that begin alike
-		"key abcd":               "key REDACTED",
-		"x marks":                "x marks", // too short to be looked for
-		"http://u:p@h/v1 failed": "http://REDACTED@h/v1 failed",
-		"":                       "",
-	} {
-		if got := r.Text(text); got != want {
-			t.Errorf("%q became %q, want %q", text, got, want)
-		}
 	}
 }
