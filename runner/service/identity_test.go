@@ -1,0 +1,175 @@
+package service
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sweetspot/schema"
+)
+
+func environment(values map[string]string) func(string) (string, bool) {
+	return func(name string) (string, bool) {
+		value, ok := values[name]
+		return value, ok
+	}
+}
+
+func ref[T any](v T) *T { return &v }
+
+// gateway answers each path with what is given, and remembers what it was asked.
+func gateway(t *testing.T, answers map[string]string, seen *[]*http.Request) *httptest.Server {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		*seen = append(*seen, r)
+		answer, ok := answers[r.URL.Path]
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Server", "uvicorn")
+		if status, body, ok := strings.Cut(answer, "!"); ok && status == "500" {
+			w.WriteHeader(http.StatusInternalServerError)
+			answer = body
+		}
+		_, _ = w.Write([]byte(answer))
+	}))
+	t.Cleanup(server.Close)
+	return server
+}
+
+func TestAnEndpointIsReachedWithItsKey(t *testing.T) {
+	var seen []*http.Request
+	server := gateway(t, map[string]string{
+		"/v1/models":          `{"data":[{"id":"other","max_model_len":1},{"id":"tiny","root":"/models/tiny","max_model_len":4096}]}`,
+		"/version":            `{"version":"0.32.0"}`,
+		"/reset_prefix_cache": `{"success":true}`,
+	}, &seen)
+	s, err := Start(t.Context(), schema.Service{Endpoint: &schema.Endpoint{URL: server.URL + "/v1/", APIKeyEnv: "KEY"}},
+		Options{Model: "tiny", LookupEnv: environment(map[string]string{"KEY": "sk-12345"}), Header: http.Header{"X-Team": {"a"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{server.URL + "/v1"}, s.URLs); diff != "" || s.APIKey.Reveal() != "sk-12345" {
+		t.Errorf("URLs (-want +got):\n%s", diff)
+	}
+	got, err := s.Identity(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Identity{Model: ref("tiny"), Root: ref("/models/tiny"), MaxModelLen: ref(int64(4096)), Version: ref("0.32.0"), Server: ref("uvicorn")}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("identity (-want +got):\n%s", diff)
+	}
+	facts := map[string]string{"model": "tiny", "root": "/models/tiny", "max_model_len": "4096", "version": "0.32.0", "server": "uvicorn"}
+	if diff := cmp.Diff(facts, got.Facts()); diff != "" {
+		t.Errorf("facts (-want +got):\n%s", diff)
+	}
+	if err := s.ResetPrefixCache(t.Context()); err != nil {
+		t.Error(err)
+	}
+	for _, r := range seen {
+		if r.Header.Get("Authorization") != "Bearer sk-12345" || r.Header.Get("X-Team") != "a" {
+			t.Errorf("%s was asked with %v", r.URL, r.Header)
+		}
+	}
+	if err := s.Stop(t.Context()); err != nil || s.Err() != nil {
+		t.Errorf("stopping: %v, %v", err, s.Err())
+	}
+}
+
+func TestWhatAServiceDoesNotSayIsNil(t *testing.T) {
+	for name, want := range map[string]struct {
+		answers map[string]string
+		model   *string
+		length  *int64
+	}{
+		"nothing":              {nil, nil, nil},
+		"an error":             {map[string]string{"/v1/models": `500!{"data":[{"id":"tiny"}]}`}, nil, nil},
+		"no JSON":              {map[string]string{"/v1/models": "<html>", "/version": "7"}, nil, nil},
+		"no length":            {map[string]string{"/v1/models": `{"data":[{"id":"tiny"}]}`}, ref("tiny"), nil},
+		"a null length":        {map[string]string{"/v1/models": `{"data":[{"id":"tiny","max_model_len":null}]}`}, ref("tiny"), nil},
+		"the only one":         {map[string]string{"/v1/models": `{"data":[{"id":"renamed","max_model_len":8}]}`}, ref("renamed"), ref(int64(8))},
+		"two others":           {map[string]string{"/v1/models": `{"data":[{"id":"a"},{"id":"b"}]}`}, nil, nil},
+		"a list that is empty": {map[string]string{"/v1/models": `{"data":[]}`}, nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var seen []*http.Request
+			server := gateway(t, want.answers, &seen)
+			s, err := Start(t.Context(), schema.Service{Endpoint: &schema.Endpoint{URL: server.URL + "/v1"}}, Options{Model: "tiny"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := s.Identity(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			got.Server = nil
+			if diff := cmp.Diff(Identity{Model: want.model, MaxModelLen: want.length}, got); diff != "" {
+				t.Errorf("identity (-want +got):\n%s", diff)
+			}
+			for _, r := range seen {
+				if r.Header.Get("Authorization") != "" {
+					t.Errorf("%s was asked with %v", r.URL, r.Header)
+				}
+			}
+		})
+	}
+}
+
+func TestACacheThatIsNotResetIsAnError(t *testing.T) {
+	for want, answers := range map[string]map[string]string{
+		"has no /reset_prefix_cache (vLLM has it only with VLLM_SERVER_DEV_MODE=1)": nil,
+		"answers with status 500": {"/reset_prefix_cache": "500!"},
+		"says that it did not":    {"/reset_prefix_cache": `{"success":false}`},
+		"":                        {"/reset_prefix_cache": ""},
+	} {
+		var seen []*http.Request
+		server := gateway(t, answers, &seen)
+		s, err := Start(t.Context(), schema.Service{Endpoint: &schema.Endpoint{URL: server.URL + "/v1"}}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.ResetPrefixCache(t.Context()); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}
+
+func TestAServiceThatCantBeReachedIsAnErrorWithoutSecrets(t *testing.T) {
+	var seen []*http.Request
+	server := gateway(t, nil, &seen)
+	url := strings.Replace(server.URL, "http://", "http://alice:open-sesame@", 1) + "/v1"
+	server.Close()
+	s, err := Start(t.Context(), schema.Service{Endpoint: &schema.Endpoint{URL: url}}, Options{Model: "tiny"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, asked := s.Identity(t.Context())
+	for _, err := range []error{asked, s.ResetPrefixCache(t.Context())} {
+		if err == nil || !strings.Contains(err.Error(), "connection refused") || !strings.Contains(err.Error(), server.URL) {
+			t.Errorf("got %v", err)
+		}
+		if err != nil && (strings.Contains(err.Error(), "sesame") || strings.Contains(err.Error(), "alice")) {
+			t.Errorf("the error tells: %v", err)
+		}
+	}
+}
+
+func TestTheSimulatedServiceSaysWhatItIs(t *testing.T) {
+	s := start(t, Options{})
+	got, err := s.Identity(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Identity{Model: ref("tiny"), Root: ref("tiny"), MaxModelLen: ref(int64(4096)), Version: ref("sweetspot-simulator/cpu"),
+		Server: ref("sweetspot-simulator")}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("identity (-want +got):\n%s", diff)
+	}
+	if err := s.ResetPrefixCache(t.Context()); err != nil {
+		t.Error(err)
+	}
+}

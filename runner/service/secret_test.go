@@ -1,0 +1,90 @@
+package service
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+func secrets(t interface {
+	Fatal(...any)
+	Helper()
+}, values map[string]string, names ...string) Secrets {
+	t.Helper()
+	s, err := NewSecrets(names, environment(values))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestSecretsAreTakenOutOfTexts(t *testing.T) {
+	s := secrets(t, map[string]string{"KEY": "tok:with/odd \"chars\"&%", "AUTH": "Bearer abc.def-ghi", "PART": "abc.def-ghi-jkl", "SHORT": "to"},
+		"KEY", "AUTH", "PART", "SHORT")
+	for text, want := range map[string]string{
+		"nothing to see":                              "nothing to see",
+		`as it is: tok:with/odd "chars"&%.`:           "as it is: REDACTED.",
+		`JSON {"a":"tok:with/odd \"chars\"\u0026%"}`:  `JSON {"a":"REDACTED"}`,
+		`Go "tok:with/odd \"chars\"&%"`:               `Go "REDACTED"`,
+		"query ?k=tok%3Awith%2Fodd+%22chars%22%26%25": "query ?k=REDACTED",
+		"path /tok:with%2Fodd%20%22chars%22&%25":      "path /REDACTED",
+		"the token alone: abc.def-ghi":                "the token alone: REDACTED",
+		"one inside another: abc.def-ghi-jkl":         "one inside another: REDACTED",
+		"http://user:pass@host/v1":                    "http://REDACTED@host/v1",
+		"too short to hide":                           "too short to hide",
+	} {
+		if diff := cmp.Diff(want, s.Redact(text)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", text, diff)
+		}
+	}
+	if got := (Secrets{}).Redact("plain"); got != "plain" {
+		t.Errorf("without secrets %q", got)
+	}
+}
+
+func TestNoSecretIsLeftInAText(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		value := rapid.StringMatching(`[!-~é世]{4,20}`).Draw(t, "value")
+		s := secrets(t, map[string]string{"KEY": value}, "KEY")
+		quoted, err := json.Marshal(map[string]string{"error": "bad key " + value})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range []string{"say " + value + ".", string(quoted), fmt.Sprintf("%q", value)} {
+			got := s.Redact(text)
+			if strings.Contains(strings.ReplaceAll(got, "REDACTED", ""), value) {
+				t.Fatalf("%q is left in %q", value, got)
+			}
+			if got == text {
+				t.Fatalf("%q did not change for %q", text, value)
+			}
+		}
+	})
+}
+
+func TestVariablesThatAreNotSetAreNamedTogether(t *testing.T) {
+	_, err := NewSecrets([]string{"A", "B", "C"}, environment(map[string]string{"B": "b", "C": ""}))
+	if err == nil || err.Error() != "environment variables that the preset names are not set: A, C" {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestASecretIsNeverPrinted(t *testing.T) {
+	key := NewSecret("sk-12345")
+	text, err := json.Marshal(struct{ Key Secret }{key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hidden := struct{ k Secret }{key}
+	printed := fmt.Sprintf("%v %+v %#v %s %q %x %v %+v %#v", key, key, key, key, key, key, hidden, hidden, hidden) + string(text)
+	if strings.Contains(printed, "12345") || strings.Contains(printed, fmt.Sprintf("%x", "12345")) {
+		t.Errorf("printed as %s", printed)
+	}
+	if key.Reveal() != "sk-12345" {
+		t.Error("it does not reveal itself")
+	}
+}
