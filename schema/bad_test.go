@@ -29,7 +29,7 @@ func golden(t *testing.T, file, got string) {
 }
 
 // presets are the preset files below testdata, by their names.
-func presets(t *testing.T, folder string) map[string][]byte {
+func presets(t testing.TB, folder string) map[string][]byte {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Join("testdata", folder))
 	if err != nil {

@@ -170,13 +170,6 @@ func (s *shape) get(name string) *shape {
 	return nil
 }
 
-func (s *shape) at(p path) *shape {
-	for _, name := range p {
-		s = s.get(name)
-	}
-	return s
-}
-
 // names are the fields that may be set: those that exist only to say where they belong are left out.
 func (s *shape) names() []string {
 	var names []string

@@ -104,7 +104,8 @@ func (m *matrix) zip(group *node) {
 			m.report(f.value.place, "must be a list of at least one value")
 			return
 		case i > 0 && len(f.value.items) != len(together):
-			m.report(f.value.place, "has the length %d, %s has %d: lists that step together are equally long", len(f.value.items), group.fields[0].name, len(together))
+			m.report(f.value.place, "has the length %d, %s has %d: lists that step together are equally long",
+				len(f.value.items), group.fields[0].name, len(together))
 			return
 		}
 		for step, value := range f.value.items {
@@ -158,9 +159,10 @@ func (m *matrix) label() {
 func (s *setting) text(step int) string {
 	const most = 64
 	switch {
-	case s.value.kind == text && s.value.literal != "" && len(s.value.literal) <= most && !strings.ContainsFunc(s.value.literal, isUnprintable) && !secret(s.path):
-		return s.value.literal
 	case s.value.kind == number || s.value.kind == boolean:
+		return s.value.literal
+	case secret(s.path):
+	case s.value.kind == text && s.value.literal != "" && len(s.value.literal) <= most && !strings.ContainsFunc(s.value.literal, isUnprintable):
 		return s.value.literal
 	}
 	return fmt.Sprintf("#%d", step+1)

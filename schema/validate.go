@@ -24,7 +24,7 @@ func Read(filename string, src []byte, opts Options) (*Preset, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &validator{definitions: defs, problems: problems, judged: map[string]judgement{}}
+	v := &validator{definitions: defs, problems: problems, faults: map[string]Problems{}}
 	v.override(root, opts)
 	preset, err := v.preset(root)
 	if err != nil {
@@ -44,7 +44,7 @@ type validator struct {
 	*definitions
 	problems  Problems
 	overrides []override
-	judged    map[string]judgement // what was found of a field's value before: trials share most of theirs
+	faults    map[string]Problems // of values by their places, so that what many trials share is judged once
 }
 
 func (v *validator) override(root *node, opts Options) {
@@ -117,9 +117,6 @@ func (v *validator) settingsOf(root *node) (*settings, error) {
 		n := root.get(s.name)
 		if n == nil && len(s.fields) == 0 || s.name == "trials" && n == nil || s.name == "matrix" && n == nil {
 			continue
-		}
-		if n != nil {
-			n = n.clone()
 		}
 		written, problems := v.check(s, n, root.place)
 		v.problems = append(v.problems, problems...)

@@ -70,38 +70,46 @@ func (v *validator) load(root *node, common *settings, trials []Trial) {
 	if common.load == nil {
 		return
 	}
-	at := func(section, name string) place {
-		if n := root.get(section); n != nil && n.kind == object {
-			if i := n.index(name); i >= 0 {
-				return n.fields[i].key
-			}
-			return n.place.below(name)
-		}
-		return root.place.below(section).below(name)
-	}
 	load := *common.load
+	blame := func(name, format string, args ...any) {
+		v.problems = append(v.problems, loadPlace(root, name).problem(fmt.Sprintf(format, args...)))
+	}
 	points, err := load.Points()
 	var conflicts Conflicts
 	if errors.As(err, &conflicts) {
 		for _, c := range conflicts {
-			v.problems = append(v.problems, at("load", c.Field).problem(c.Message))
+			blame(c.Field, "%s", c.Message)
 		}
 	}
-	if len(points)*len(trials) > maxPoints {
-		v.problems = append(v.problems, at("load", "concurrency").problem(fmt.Sprintf("makes %d points of %d trials: at most 100,000", len(points)*len(trials), len(trials))))
+	if all := len(points) * len(trials); all > maxPoints {
+		blame("concurrency", "makes %d points of %d trials: a preset has at most 100,000", all, len(trials))
 	}
 	if i := slices.IndexFunc(trials, func(t Trial) bool { return !t.Spec.Workload.Forks() }); load.Oversubscribe && i >= 0 {
-		v.problems = append(v.problems, at("load", "oversubscribe").problem("is for session trees that fork, which alone have more requests in flight than trees; the workload "+
-			trials[i].Spec.Workload.Name()+" does not fork: leave it out"))
+		blame("oversubscribe", "is for session trees that fork, which alone have more requests in flight than trees; the workload %s does not fork: leave it out",
+			trials[i].Spec.Workload.Name())
 	}
-	if common.limits == nil {
-		return
+	if load.WarmupRequests != nil && *load.WarmupRequests == 0 && load.WarmupRequestConcurrency != nil {
+		blame("warmup_request_concurrency", "has no effect without warmup: warmup_requests is 0")
 	}
-	for _, limit := range common.limits.set() {
-		if need := enough(limit.stat); load.Requests != nil && *load.Requests < need {
-			v.problems = append(v.problems, at("load", "requests").problem(fmt.Sprintf("is %d, too few to know the %s that %s is held against: ask for %d or more", *load.Requests, limit.stat, limit.name, need)))
+	if common.limits != nil && load.Requests != nil {
+		for _, limit := range common.limits.set() {
+			if need := enough(limit.stat); *load.Requests < need {
+				blame("requests", "is %d, too few to know the %s that %s is held against: ask for %d or more", *load.Requests, limit.stat, limit.name, need)
+			}
 		}
 	}
+}
+
+// loadPlace is where a field of the load stands, or would.
+func loadPlace(root *node, name string) place {
+	n := root.get("load")
+	if n == nil {
+		return root.place.below("load").below(name)
+	}
+	if i := n.index(name); i >= 0 {
+		return n.fields[i].key
+	}
+	return n.place.below(name)
 }
 
 // limit is one that is declared.

@@ -3,15 +3,8 @@ package schema
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"strings"
 )
-
-// judgement is what was found of one value of a field: JSON with defaults, or the problems of each place where it was seen.
-type judgement struct {
-	written []byte
-	found   map[string]Problems // by the places of its parts
-}
 
 // trials validates every trial. A trial with problems is left out; a problem that not all trials have says which do.
 func (v *validator) trials(all []trial) ([]Trial, error) {
@@ -65,6 +58,9 @@ func (v *validator) spec(t trial) (*Spec, Problems, error) {
 	if !complete {
 		return nil, problems, nil
 	}
+	if problems = headers(t.spec); len(problems) > 0 {
+		return nil, problems, nil
+	}
 	out.WriteByte('}')
 	spec := &Spec{}
 	if err := decode(out.Bytes(), spec); err != nil {
@@ -73,27 +69,21 @@ func (v *validator) spec(t trial) (*Spec, Problems, error) {
 	return spec, nil, nil
 }
 
-// judge checks a field's value, unless the same was checked before.
+// judge checks a field's value. What was found wrong with it in one trial is not looked for again in the others that share it.
 func (v *validator) judge(s *shape, n *node, parent place) ([]byte, Problems) {
 	if n == nil {
 		return v.check(s, nil, parent)
 	}
-	key := s.name + n.json()
-	known, seen := v.judged[key]
-	if seen && known.written != nil {
-		return known.written, nil
+	if len(v.faults) > 0 {
+		if found, known := v.faults[n.places()+n.json()]; known {
+			return nil, found
+		}
 	}
-	at := n.places()
-	if found, same := known.found[at]; same {
-		return nil, found
+	written, found := v.check(s, n, parent)
+	if written == nil {
+		v.faults[n.places()+n.json()] = found
 	}
-	written, found := v.check(s, n.clone(), parent)
-	if known.found == nil {
-		known.found = map[string]Problems{}
-	}
-	known.written, known.found[at] = written, found
-	v.judged[key] = known
-	return written, slices.Clone(found)
+	return written, found
 }
 
 // places writes where n and all below it stand.
@@ -111,4 +101,25 @@ func (n *node) places() string {
 	}
 	visit(n)
 	return out.String()
+}
+
+// headers looks for headers that would be sent twice.
+func headers(spec *node) Problems {
+	var problems Problems
+	seen := map[string]string{}
+	if spec.at(path{"service", "endpoint", "api_key_env"}) != nil {
+		seen["authorization"] = "service.endpoint.api_key_env"
+	}
+	set := spec.at(path{"request", "headers"})
+	if set == nil {
+		return nil
+	}
+	for _, f := range set.fields {
+		name := strings.ToLower(f.name)
+		if by, twice := seen[name]; twice {
+			problems = append(problems, f.key.problem("is set by "+by+" as well: keep one"))
+		}
+		seen[name] = f.name
+	}
+	return problems
 }
