@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"math"
 	"sync"
 	"time"
 
@@ -18,6 +19,7 @@ type Live struct {
 	seen                         Snapshot // all but the gauges and Now
 	from, to                     clock.Instant
 	sessions, requests, prefills gauge
+	ttfts                        histogram
 }
 
 // Snapshot is a reading of [Live].
@@ -28,9 +30,10 @@ type Snapshot struct {
 	Started clock.Instant // the point began
 	From    clock.Instant // the first measured dispatch
 
-	Warmup                        int64 // requests dispatched in warmup
-	Issued, OK, Failed, Cancelled int64 // measured requests: dispatched; ended
-	OutputTokens                  int64 // of measured requests that were ok, as far as they are known
+	Warmup                        int64         // requests dispatched in warmup
+	Issued, OK, Failed, Cancelled int64         // measured requests: dispatched; ended
+	OutputTokens                  int64         // of measured requests that were ok, as far as they are known
+	TTFT                          time.Duration // median of measured requests that were ok, to 5 %; 0 before the first of them
 	Sessions, Requests, Prefills  Gauge
 }
 
@@ -50,7 +53,7 @@ func (l *Live) Snapshot() Snapshot {
 		s.Now = l.clock.Now()
 	}
 	window := l.offset(s.Now)
-	s.From = l.from
+	s.From, s.TTFT = l.from, l.ttfts.median()
 	s.Sessions, s.Requests, s.Prefills = l.sessions.read(window), l.requests.read(window), l.prefills.read(window)
 	return s
 }
@@ -71,7 +74,7 @@ func (l *Live) begin(c clock.Clock, planned int64, at clock.Instant) {
 	defer l.mu.Unlock()
 	l.clock, l.from, l.to = c, 0, 0
 	l.seen = Snapshot{Planned: planned, Started: at}
-	l.sessions, l.requests, l.prefills = gauge{}, gauge{}, gauge{}
+	l.sessions, l.requests, l.prefills, l.ttfts = gauge{}, gauge{}, gauge{}, histogram{}
 }
 
 func (l *Live) enter(phase measure.Phase) {
@@ -133,6 +136,7 @@ func (l *Live) ended(r *measure.Record, prefilling bool) {
 	switch {
 	case r.Status == measure.OK:
 		l.seen.OK++
+		l.ttfts.add(r.FirstToken.Sub(r.Dispatched))
 		if r.OutputTokens != nil {
 			l.seen.OutputTokens += *r.OutputTokens
 		}
@@ -165,4 +169,28 @@ func (g *gauge) read(window time.Duration) Gauge {
 		reading.Mean = float64(g.now*int64(window)+g.sum) / float64(window)
 	}
 	return reading
+}
+
+// histogram counts times in buckets that are 5 % wide.
+type histogram struct {
+	buckets [64 * bucketsPerDoubling]int32
+	n       int32
+}
+
+const bucketsPerDoubling = 14
+
+func (h *histogram) add(d time.Duration) {
+	h.n++
+	h.buckets[int(math.Log2(float64(max(d, 1)))*bucketsPerDoubling)]++
+}
+
+// median is the middle of the bucket that holds it; 0 where nothing was counted.
+func (h *histogram) median() time.Duration {
+	var seen int32
+	for i, count := range h.buckets {
+		if seen += count; count > 0 && 2*seen >= h.n {
+			return time.Duration(math.Exp2((float64(i) + 0.5) / bucketsPerDoubling))
+		}
+	}
+	return 0
 }

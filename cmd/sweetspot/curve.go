@@ -1,0 +1,200 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sweetspot/pipeline"
+	"sweetspot/schema"
+	"sweetspot/selector"
+	"sweetspot/selector/format"
+)
+
+// printDocument writes a run for a person: for each trial its curve and its verdict, then how the trials compare.
+func printDocument(out io.Writer, width int, d *pipeline.Document) error {
+	for i := range d.Trials {
+		trial := &d.Trials[i]
+		if len(d.Trials) > 1 {
+			fmt.Fprintf(out, "trial %s\n", trial.TrialName)
+		}
+		if err := printCurve(out, width, trial); err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "\n%s\n\n", wrap(trial.Text(), width))
+	}
+	if len(d.Trials) > 1 {
+		fmt.Fprintf(out, "%s\n\n", wrap(d.Across.Text(), width))
+	}
+	fmt.Fprintf(out, "run %s: %s\n", d.RunID, d.Status)
+	return nil
+}
+
+// curveColumn is a column of the curve. Columns that no point has anything in are left out.
+type curveColumn struct {
+	title string
+	cell  func(selector.Judged) string
+}
+
+// printCurve writes one row for each point of a trial, and what its marks mean.
+func printCurve(out io.Writer, width int, trial *selector.Verdict) error {
+	columns := slices.DeleteFunc(curveColumns(trial), func(c curveColumn) bool {
+		return !slices.ContainsFunc(trial.Points, func(p selector.Judged) bool { return c.cell(p) != "" })
+	})
+	header := []string{""}
+	aligned := []align{left}
+	for _, c := range columns {
+		header, aligned = append(header, c.title), append(aligned, right)
+	}
+	rows := make([][]string, len(trial.Points))
+	for i, p := range trial.Points {
+		rows[i] = []string{mark(p)}
+		for _, c := range columns {
+			rows[i] = append(rows[i], cmp.Or(c.cell(p), format.None))
+		}
+	}
+	gap := 2
+	if width < 100 {
+		gap = 1
+	}
+	if err := printTable(out, gap, header, aligned, rows); err != nil {
+		return err
+	}
+	return printLegend(out, width, trial)
+}
+
+// The marks of a row and a figure. They are told apart without colour.
+const (
+	markSelected = ">"
+	markRejected = "x"
+	markBreached = "*"
+)
+
+func mark(p selector.Judged) string {
+	switch {
+	case p.Selected:
+		return markSelected
+	case !p.Eligible:
+		return markRejected
+	}
+	return ""
+}
+
+// printLegend explains the marks that the curve has, with the reasons of points that are not eligible.
+func printLegend(out io.Writer, width int, trial *selector.Verdict) error {
+	var lines []string
+	has := func(holds func(selector.Judged) bool) bool { return slices.ContainsFunc(trial.Points, holds) }
+	if winner := trial.Winner(); winner != nil && winner.Feasible {
+		lines = append(lines, markSelected+" selected")
+	} else if winner != nil {
+		lines = append(lines, markSelected+" fallback: no point meets the limits")
+	}
+	if has(func(p selector.Judged) bool { return breached(p, "") }) {
+		lines = append(lines, markBreached+" above its limit")
+	}
+	for _, p := range trial.Points {
+		if !p.Eligible {
+			lines = append(lines, fmt.Sprintf("%s %s is not eligible: %s", markRejected, selector.LoadText(p.Load), strings.Join(p.Reasons, "; ")))
+		}
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	for i, line := range lines {
+		lines[i] = wrap(line, width)
+	}
+	_, err := fmt.Fprintf(out, "\n%s\n", strings.Join(lines, "\n"))
+	return err
+}
+
+func curveColumns(trial *selector.Verdict) []curveColumn {
+	limit := func(title string, of func(schema.PointLoad) *int64) curveColumn {
+		return curveColumn{title, func(p selector.Judged) string { return optionalCount(of(p.Load)) }}
+	}
+	figure := func(title, name string, of func(selector.Judged) *float64) curveColumn {
+		return curveColumn{title, func(p selector.Judged) string { return timeCell(p, name, of(p)) }}
+	}
+	return []curveColumn{
+		limit("c", func(l schema.PointLoad) *int64 { return l.Concurrency }),
+		limit("req", func(l schema.PointLoad) *int64 { return l.RequestConcurrency }),
+		limit("prefill", func(l schema.PointLoad) *int64 { return l.PrefillConcurrency }),
+		{"rate", func(p selector.Judged) string { return optionalNumber(p.Load.RequestRate) }},
+		{"in flight", func(p selector.Judged) string { return inFlight(p) }},
+		{"ok/fail", outcomes},
+		{"tok/s", func(p selector.Judged) string { return optionalNumber(p.Medians.OutputTokPerS) }},
+		{"steady", func(p selector.Judged) string { return steadyCell(trial, p) }},
+		{"x", func(p selector.Judged) string { return optionalNumber(p.ThroughputScaling) }},
+		{"tps/user", func(p selector.Judged) string { return optionalNumber(p.Medians.OutputTokPerSUser) }},
+		figure("TTFT p50", "ttft p50", func(p selector.Judged) *float64 { return p.Medians.TTFT.P50 }),
+		figure("p95", "ttft p95", func(p selector.Judged) *float64 { return p.Medians.TTFT.P95 }),
+		figure("p99", "ttft p99", func(p selector.Judged) *float64 { return p.Medians.TTFT.P99 }),
+		figure("TPOT", "tpot p50", func(p selector.Judged) *float64 { return p.Medians.TPOT.P50 }),
+	}
+}
+
+// breached reports whether the point is above the limit on the figure of that name, or with an empty name above any.
+func breached(p selector.Judged, name string) bool {
+	return slices.ContainsFunc(p.Limits, func(h selector.Held) bool { return !h.Met && h.Value != nil && (name == "" || h.Name == name) })
+}
+
+func timeCell(p selector.Judged, name string, seconds *float64) string {
+	if seconds == nil {
+		return ""
+	}
+	text := format.Seconds(*seconds)
+	if breached(p, name) {
+		text += markBreached
+	}
+	return text
+}
+
+// inFlight is what was achieved: in the steady window where there is one, else in the whole.
+func inFlight(p selector.Judged) string {
+	if steady := p.Medians.SteadyMeanRequests; steady != nil {
+		return format.Number(*steady)
+	}
+	return optionalNumber(p.Medians.MeanRequests)
+}
+
+// outcomes counts ok and failed requests over all repeats.
+func outcomes(p selector.Judged) string {
+	var ok, failed int64
+	for _, r := range p.Repeats {
+		ok, failed = ok+r.OK, failed+r.Failed()
+	}
+	if len(p.Repeats) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d/%d", ok, failed)
+}
+
+// steadyCell is the steady throughput of every point once one of them has it more than 5 % apart from the whole window's.
+func steadyCell(trial *selector.Verdict, p selector.Judged) string {
+	const far = 0.05
+	apart := func(p selector.Judged) bool {
+		whole, steady := p.Medians.OutputTokPerS, p.Medians.SteadyOutputTokPS
+		return whole != nil && steady != nil && math.Abs(*steady-*whole) > far**whole
+	}
+	if !slices.ContainsFunc(trial.Points, apart) {
+		return ""
+	}
+	return optionalNumber(p.Medians.SteadyOutputTokPS)
+}
+
+func optionalNumber(v *float64) string {
+	if v == nil {
+		return ""
+	}
+	return format.Number(*v)
+}
+
+func optionalCount(n *int64) string {
+	if n == nil {
+		return ""
+	}
+	return strconv.FormatInt(*n, 10)
+}

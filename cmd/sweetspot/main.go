@@ -1,0 +1,119 @@
+// Command sweetspot finds how hard to drive a GPU service that serves language models.
+//
+// It reads a preset, drives every point of it against the service, stores what it measured, and selects for each trial the point with the
+// highest output throughput whose time to first token meets the limit. This package is the command line alone: each command loads, calls one
+// library function and prints. The work is in packages schema, pipeline, runner and selector.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+)
+
+// version is the tool's own; results keep it.
+const version = "0.1.0"
+
+// cli is the command tree.
+type cli struct {
+	Run      runCmd      `cmd:"" help:"Drive every point of a preset, store the results and choose a winner."`
+	Init     initCmd     `cmd:"" help:"Write a preset to start from."`
+	Validate validateCmd `cmd:"" help:"Check a preset; nothing is started."`
+	Plan     planCmd     `cmd:"" help:"Show the trials and points of a preset; nothing is started."`
+	Show     showCmd     `cmd:"" help:"Show a stored run with the rule that it was run with."`
+	Select   selectCmd   `cmd:"" help:"Choose again from a stored run with another rule; nothing is started."`
+	Schema   schemaCmd   `cmd:"" help:"Print the specification of presets."`
+	Simulate simulateCmd `cmd:"" help:"Serve the simulated GPU service, for any OpenAI client."`
+
+	Version kong.VersionFlag `help:"Print the version."`
+}
+
+// The exit codes. docs/reference/exit-codes.md is their manual.
+const (
+	exitOK          = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitInfeasible  = 3
+	exitInterrupted = 130
+)
+
+// process is what a command may touch of the process it runs in.
+type process struct {
+	stdin      io.Reader
+	stdout     io.Writer
+	stderr     io.Writer
+	lookupEnv  func(name string) (string, bool)
+	executable func() (string, error)
+	notify     func(chan<- os.Signal) // has interrupts told to the channel, in the place of their ending the process
+}
+
+func main() {
+	os.Exit(run(os.Args[1:], &process{
+		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, lookupEnv: os.LookupEnv, executable: os.Executable,
+		notify: func(told chan<- os.Signal) { signal.Notify(told, os.Interrupt, syscall.SIGTERM) },
+	}))
+}
+
+// exit is an error that carries an exit code. Its text, when it has one, has not been printed yet.
+type exit struct {
+	code int
+	err  error
+}
+
+func (e exit) Error() string {
+	if e.err == nil {
+		return ""
+	}
+	return e.err.Error()
+}
+
+func (e exit) Unwrap() error { return e.err }
+
+// run parses args, runs the command they name and gives the process's exit code.
+func run(args []string, p *process) int {
+	left := false
+	parser, err := kong.New(&cli{},
+		kong.Name("sweetspot"),
+		kong.Description("Finds how hard to drive a GPU service that serves language models."),
+		kong.Vars{"version": "sweetspot " + version, "profiles": profileNames()},
+		kong.Writers(p.stdout, p.stderr),
+		kong.Exit(func(int) { left = true }), // --help and --version have printed; what Parse says after that is of no interest
+		kong.UsageOnError(),
+		kong.Bind(p),
+	)
+	if err != nil {
+		panic(err) // a fault of the command tree, found by any test
+	}
+	parsed, err := parser.Parse(args)
+	if left {
+		return exitOK
+	}
+	if err != nil {
+		fmt.Fprintf(p.stderr, "sweetspot: %v\nRun \"sweetspot --help\", or \"sweetspot COMMAND --help\", for what there is.\n", err)
+		return exitUsage
+	}
+	parsed.BindTo(context.Background(), (*context.Context)(nil))
+	return p.report(parsed.Run())
+}
+
+// report prints what is left to say of err and gives its exit code: 1 for an error that names none.
+func (p *process) report(err error) int {
+	if err == nil {
+		return exitOK
+	}
+	code := exitFailed
+	var e exit
+	if errors.As(err, &e) {
+		code, err = e.code, e.err
+	}
+	if err != nil {
+		fmt.Fprintf(p.stderr, "sweetspot: %v\n", err)
+	}
+	return code
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"sweetspot/schema"
+)
+
+// presetArgs name a preset and what to change in it.
+type presetArgs struct {
+	File string `arg:"" help:"Preset: a .cue, .yaml, .yml or .json file, or - for YAML on standard input."`
+
+	Set                      []string `sep:"none" placeholder:"PATH=VALUE" help:"Set a field of the preset, such as load.repeats=3. May be given again."`
+	Concurrency              string   `placeholder:"SWEEP" help:"Live sessions: 4, 2,4,8 or 2..64 (doubling). Overrides the file, as do the next three."`
+	RequestConcurrency       string   `placeholder:"SWEEP" help:"Requests in flight, from dispatch to the end of the response."`
+	WarmupRequestConcurrency string   `placeholder:"SWEEP" help:"Requests in flight during warmup."`
+	PrefillConcurrency       string   `placeholder:"SWEEP" help:"Requests between dispatch and first token."`
+}
+
+// read reads the preset and gives its text too. An error of the preset's own, or of reading it, exits as a wrong usage does.
+func (a *presetArgs) read(p *process) (*schema.Preset, []byte, error) {
+	text, err := a.text(p)
+	if err != nil {
+		return nil, nil, exit{exitUsage, err}
+	}
+	preset, err := schema.Read(a.File, text, schema.Options{Set: a.Set, Flags: a.flags()})
+	var problems schema.Problems
+	if errors.As(err, &problems) {
+		fmt.Fprintln(p.stderr, problems.Error())
+		return nil, nil, exit{code: exitUsage}
+	}
+	return preset, text, err
+}
+
+func (a *presetArgs) text(p *process) ([]byte, error) {
+	if a.File == "-" {
+		return readBounded(p.stdin)
+	}
+	file, err := os.Open(a.File)
+	if err != nil {
+		return nil, fmt.Errorf("reading the preset: %w", err)
+	}
+	defer file.Close()
+	return readBounded(file)
+}
+
+// readBounded reads a little more than any preset may have, so that package schema can say that it is too long.
+func readBounded(r io.Reader) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(r, schema.MaxSize+1))
+	if err != nil {
+		return nil, fmt.Errorf("reading the preset: %w", err)
+	}
+	return text, nil
+}
+
+// flags are the sweeps given on the command line, by field name.
+func (a *presetArgs) flags() map[string]string {
+	given := map[string]string{}
+	for name, sweep := range map[string]string{
+		"concurrency": a.Concurrency, "request_concurrency": a.RequestConcurrency,
+		"warmup_request_concurrency": a.WarmupRequestConcurrency, "prefill_concurrency": a.PrefillConcurrency,
+	} {
+		if sweep != "" {
+			given[name] = sweep
+		}
+	}
+	return given
+}
+
+// overrides are all changes, as they are stored beside the preset.
+func (a *presetArgs) overrides() []string {
+	all := slices.Clone(a.Set)
+	for name, sweep := range a.flags() {
+		all = append(all, "load."+name+"="+sweep)
+	}
+	slices.Sort(all[len(a.Set):])
+	return all
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"sweetspot/pipeline"
+	"sweetspot/runner"
+	"sweetspot/runner/measure"
+	"sweetspot/selector"
+	"sweetspot/selector/format"
+)
+
+// progress tells the person how a run goes, on standard error. It is told of events by one goroutine.
+type progress interface {
+	observe(pipeline.Event)
+	close()
+}
+
+// quiet tells nothing.
+type quiet struct{}
+
+func (quiet) observe(pipeline.Event) {}
+func (quiet) close()                 {}
+
+// plain writes a line for each thing that happened: for files and pipes.
+type plain struct{ out io.Writer }
+
+func (p plain) close() {}
+
+func (p plain) observe(event pipeline.Event) {
+	if line := eventLine(event); line != "" {
+		fmt.Fprintln(p.out, line)
+	}
+}
+
+// eventLine says an event in one line; empty for one that is not worth a line.
+func eventLine(event pipeline.Event) string {
+	switch e := event.(type) {
+	case pipeline.ServiceStarting:
+		if s := e.Trials[0].Spec.Service; s.Simulator != nil {
+			return fmt.Sprintf("starting the simulated service (profile %s): its figures are a model's, not a GPU's", s.Simulator.Profile)
+		}
+	case pipeline.TrialStarted:
+		return fmt.Sprintf("trial %s: %s", e.Trial.Name, plural(len(e.Trial.Points), "point"))
+	case pipeline.PointDone:
+		return "  " + pointLine(e.Point)
+	case pipeline.PointSkipped:
+		return "  " + pointLine(e.Point) + " (measured before)"
+	case pipeline.Note:
+		return "note: " + e.Text
+	}
+	return ""
+}
+
+// pointLine says what came of a measurement.
+func pointLine(p measure.Point) string {
+	var b strings.Builder
+	b.WriteString(selector.LoadText(p.PointLoad))
+	if p.Repeat > 0 {
+		fmt.Fprintf(&b, ", repeat %d", p.Repeat+1)
+	}
+	fmt.Fprintf(&b, ": %s, %d of %d ok", p.Status, p.OK, p.Issued)
+	if p.OutputTokPerS != nil {
+		fmt.Fprintf(&b, ", %s tok/s", format.Number(*p.OutputTokPerS))
+	}
+	if p.TTFT.P50 != nil {
+		fmt.Fprintf(&b, ", TTFT p50 %s", format.Seconds(*p.TTFT.P50))
+	}
+	switch {
+	case p.Reason != nil:
+		b.WriteString(": " + *p.Reason)
+	case p.ErrorExample != nil:
+		b.WriteString(": " + *p.ErrorExample)
+	}
+	return b.String()
+}
+
+func plural(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// standing says how the running point stands: what is in flight of the three dimensions, what is done, and what it gives.
+func standing(s runner.Snapshot) string {
+	ended := s.OK + s.Failed + s.Cancelled
+	done := fmt.Sprintf("%d", ended)
+	if s.Planned > 0 {
+		done = fmt.Sprintf("%d/%d", ended, s.Planned)
+	}
+	text := fmt.Sprintf("%s  in flight %d/%d/%d  done %s", s.Phase, s.Sessions.Now, s.Requests.Now, s.Prefills.Now, done)
+	if s.Failed > 0 {
+		text += fmt.Sprintf("  failed %d", s.Failed)
+	}
+	if s.From.Happened() && s.Now > s.From {
+		elapsed := s.Now.Sub(s.From)
+		text += fmt.Sprintf("  %s tok/s", format.Number(float64(s.OutputTokens)/elapsed.Seconds()))
+		if s.TTFT > 0 {
+			text += "  TTFT p50 " + format.Seconds(s.TTFT.Seconds())
+		}
+		if ended > 0 && s.Planned > ended {
+			left := time.Duration(float64(elapsed) / float64(ended) * float64(s.Planned-ended))
+			text += fmt.Sprintf("  %s left", left.Round(time.Second))
+		}
+	}
+	return text
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"sweetspot/pipeline"
+	"sweetspot/pipeline/results"
+	"sweetspot/runner"
+	"sweetspot/runner/clock"
+	"sweetspot/runner/service"
+	"sweetspot/schema"
+)
+
+// runCmd drives a preset.
+type runCmd struct {
+	presetArgs
+	storeFlag
+	Resume string `placeholder:"RUN" help:"Run what is not complete in that run of the same preset."`
+	Quiet  bool   `short:"q" help:"No progress."`
+	JSON   bool   `help:"Print the result as JSON."`
+	Strict bool   `help:"Exit with 3 if the winner does not meet the limits."`
+}
+
+// Help is the command's manual.
+func (runCmd) Help() string {
+	return `Each trial's points are driven one after the other, each drained before the next; a point that fails is kept with its reason and the run goes on.
+Results are stored below the store as they come. The first interrupt ends the point after what is in flight, and stores it; the second ends at once.
+
+Exit codes: 0; 1 a point is incomplete or has no ok request, or there is no winner; 2 usage, or an invalid preset;
+3 with --strict, the winner does not meet the limits; 130 interrupted.
+
+A preset can have sweetspot send requests anywhere, with the values of environment variables that it names: read one from elsewhere as you would a Makefile.`
+}
+
+// Run is the command.
+func (c *runCmd) Run(ctx context.Context, p *process) error {
+	preset, text, err := c.read(p)
+	if err != nil {
+		return err
+	}
+	plan, err := pipeline.NewPlan(preset)
+	if err != nil {
+		return exit{exitUsage, err}
+	}
+	secrets, err := service.NewSecrets(pipeline.Environment(preset), p.lookupEnv)
+	if err != nil {
+		return exit{exitUsage, err}
+	}
+	writer, err := c.open(preset, plan, text, secrets)
+	if err != nil {
+		return err
+	}
+	document, err := c.drive(ctx, p, plan, writer, secrets)
+	if err := errors.Join(err, writer.Close()); err != nil {
+		return err
+	}
+	if err := p.printResult(document, c.JSON); err != nil {
+		return err
+	}
+	return verdictExit(document, c.Strict)
+}
+
+// open makes the run's directory, or takes up that of an earlier run of the same plan.
+func (c *runCmd) open(preset *schema.Preset, plan *pipeline.Plan, text []byte, secrets service.Secrets) (*results.Writer, error) {
+	if c.Resume == "" {
+		given := results.Given{Filename: filepath.Base(c.File), Text: string(text), Overrides: c.overrides()}
+		manifest, err := pipeline.NewManifest(preset, plan, given, secrets.Redact)
+		if err != nil {
+			return nil, err
+		}
+		return results.Create(c.Store, manifest)
+	}
+	run, err := c.find(c.Resume)
+	if err != nil {
+		return nil, err
+	}
+	earlier, err := pipeline.PlanOf(run)
+	if err != nil {
+		return nil, err
+	}
+	if err := pipeline.SamePlan(earlier, plan); err != nil {
+		return nil, exit{exitUsage, fmt.Errorf("resuming run %s: %w", run.ID(), err)}
+	}
+	return results.Resume(run.Dir())
+}
+
+func (c *runCmd) drive(ctx context.Context, p *process, plan *pipeline.Plan, writer *results.Writer, secrets service.Secrets) (*pipeline.Document, error) {
+	ctx, interrupted, done := p.untilInterrupted(ctx)
+	defer done()
+	live := &runner.Live{}
+	shown := c.progress(p, live)
+	d := &drive{process: p, plan: plan, run: writer, secrets: secrets, clock: clock.New(), live: live}
+	defer d.close()
+	_, err := pipeline.Execute(ctx, plan, writer, d.deps(shown.observe, interrupted))
+	shown.close()
+	if err != nil {
+		return nil, err
+	}
+	document, broken, err := pipeline.Read(writer.Run, nil)
+	p.warn(broken)
+	return document, err
+}
+
+func (c *runCmd) progress(p *process, live *runner.Live) progress {
+	switch {
+	case c.Quiet:
+		return quiet{}
+	case p.isTerminal():
+		return newTerminal(p.stderr, live)
+	}
+	return plain{p.stderr}
+}
+
+// untilInterrupted gives a channel that is closed at the first interrupt and a context that ends at the second. done must be called.
+func (p *process) untilInterrupted(ctx context.Context) (_ context.Context, interrupted <-chan struct{}, done func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	first, told := make(chan struct{}), make(chan os.Signal, 2)
+	p.notify(told)
+	go func() {
+		select {
+		case <-told:
+			fmt.Fprintln(p.stderr, "sweetspot: interrupted: ending what is in flight; once more to end at once")
+			close(first)
+		case <-ctx.Done():
+			return
+		}
+		select {
+		case <-told:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, first, cancel
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"sweetspot/pipeline"
+	"sweetspot/schema"
+)
+
+// selectCmd judges a stored run by another rule.
+type selectCmd struct {
+	Run_ string `arg:"" name:"run" help:"A run's id, the start of it, its preset's name, its directory, or latest."`
+	storeFlag
+	ruleFlags
+	JSON   bool `help:"Print the run as JSON."`
+	Strict bool `help:"Exit with 3 if the winner does not meet the limits."`
+}
+
+// ruleFlags change a rule. What is not given stays as the run has it.
+type ruleFlags struct {
+	MaxTTFT          string `name:"max-ttft" placeholder:"TIME" help:"Limit on time to first token, such as 300ms; none takes it away. Likewise the next two."`
+	TTFTStat         string `name:"ttft-stat" placeholder:"STAT" help:"Statistic that it is held against: mean, max, p50, p90, p95 or p99. Likewise the next two."`
+	MaxTPOT          string `name:"max-tpot" placeholder:"TIME" help:"Limit on time per output token."`
+	TPOTStat         string `name:"tpot-stat" placeholder:"STAT" help:"Its statistic."`
+	MaxTotalTime     string `placeholder:"TIME" help:"Limit on total time."`
+	TotalTimeStat    string `placeholder:"STAT" help:"Its statistic."`
+	MinContextLength string `placeholder:"TOKENS" help:"Least context length; none takes it away."`
+	MaxErrorRate     string `placeholder:"SHARE" help:"Highest error rate, 0 to 1."`
+	Maximize         string `placeholder:"FIGURE" help:"Figure to maximize: output_tok_per_s or steady_output_tok_per_s."`
+	Across           string `placeholder:"RULE" help:"How trials are compared: selected or complete."`
+}
+
+// Run is the command.
+func (c *selectCmd) Run(p *process) error {
+	run, err := c.find(c.Run_)
+	if err != nil {
+		return err
+	}
+	own := run.Manifest().Rule
+	limits, choice, err := schema.ReadRule(own.Limits, own.Select, c.changes())
+	var problems schema.Problems
+	if errors.As(err, &problems) {
+		fmt.Fprintln(p.stderr, problems.Error())
+		return exit{code: exitUsage}
+	}
+	if err != nil {
+		return err
+	}
+	own.Limits, own.Select = limits, choice
+	document, broken, err := pipeline.Read(run, &own)
+	if err != nil {
+		return err
+	}
+	p.warn(broken)
+	if err := p.printResult(document, c.JSON); err != nil {
+		return err
+	}
+	return verdictExit(document, c.Strict)
+}
+
+// changes are the flags given, as path=value of a preset.
+func (f *ruleFlags) changes() []string {
+	var changes []string
+	for _, flag := range []struct{ path, value string }{
+		{"limits.max_ttft", f.MaxTTFT}, {"limits.ttft_stat", f.TTFTStat}, {"limits.max_tpot", f.MaxTPOT}, {"limits.tpot_stat", f.TPOTStat},
+		{"limits.max_total_time", f.MaxTotalTime}, {"limits.total_time_stat", f.TotalTimeStat}, {"limits.min_context_length", f.MinContextLength},
+		{"limits.max_error_rate", f.MaxErrorRate}, {"select.maximize", f.Maximize}, {"select.across", f.Across},
+	} {
+		if flag.value == "none" {
+			flag.value = "null"
+		}
+		if flag.value != "" {
+			changes = append(changes, flag.path+"="+flag.value)
+		}
+	}
+	return changes
+}
+
+// verdictExit is the exit code of a judged run.
+func verdictExit(d *pipeline.Document, strict bool) error {
+	if code := d.Exit(strict); code != exitOK {
+		return exit{code: code}
+	}
+	return nil
+}

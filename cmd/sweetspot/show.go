@@ -1,0 +1,57 @@
+package main
+
+import (
+	"fmt"
+
+	"sweetspot/pipeline"
+	"sweetspot/pipeline/results"
+)
+
+// storeFlag says where runs are stored.
+type storeFlag struct {
+	Store string `default:"./results" env:"SWEETSPOT_STORE" placeholder:"DIR" help:"Directory of the stored runs (${default}, or $$SWEETSPOT_STORE)."`
+}
+
+func (s storeFlag) find(run string) (*results.Run, error) {
+	found, err := results.Find(s.Store, run)
+	if err != nil {
+		return nil, exit{exitUsage, err}
+	}
+	return found, nil
+}
+
+// showCmd shows a stored run.
+type showCmd struct {
+	Run_ string `arg:"" name:"run" help:"A run's id, the start of it, its preset's name, its directory, or latest."`
+	storeFlag
+	JSON bool `help:"Print the run as JSON."`
+}
+
+// Run is the command.
+func (c *showCmd) Run(p *process) error {
+	run, err := c.find(c.Run_)
+	if err != nil {
+		return err
+	}
+	document, broken, err := pipeline.Read(run, nil)
+	if err != nil {
+		return err
+	}
+	p.warn(broken)
+	return p.printResult(document, c.JSON)
+}
+
+// warn names files that could not be read.
+func (p *process) warn(broken []error) {
+	for _, err := range broken {
+		fmt.Fprintf(p.stderr, "sweetspot: left out: %v\n", err)
+	}
+}
+
+// printResult prints a judged run for a person or as JSON.
+func (p *process) printResult(d *pipeline.Document, asJSON bool) error {
+	if asJSON {
+		return printJSON(p.stdout, d)
+	}
+	return printDocument(p.stdout, p.width(), d)
+}

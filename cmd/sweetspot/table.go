@@ -1,0 +1,62 @@
+package main
+
+import (
+	"io"
+	"strings"
+
+	"github.com/olekukonko/tablewriter"
+	"github.com/olekukonko/tablewriter/pkg/twwarp"
+	"github.com/olekukonko/tablewriter/renderer"
+	"github.com/olekukonko/tablewriter/tw"
+)
+
+// align is where the text of a table's column stands.
+type align bool
+
+const (
+	left  align = false
+	right align = true
+)
+
+// printTable writes rows under a header, without lines between them; gap blanks stand between columns. It is the only use of tablewriter.
+func printTable(out io.Writer, gap int, header []string, aligned []align, rows [][]string) error {
+	alignment := make(tw.Alignment, len(aligned))
+	for i, a := range aligned {
+		alignment[i] = tw.AlignLeft
+		if a == right {
+			alignment[i] = tw.AlignRight
+		}
+	}
+	columns := tw.CellAlignment{PerColumn: alignment}
+	padding := tw.CellPadding{Global: tw.Padding{Right: strings.Repeat(" ", gap), Overwrite: true}}
+	unchanged := tw.CellFormatting{AutoFormat: tw.Off, AutoWrap: tw.WrapNone}
+	var text strings.Builder
+	table := tablewriter.NewTable(&text,
+		tablewriter.WithRenderer(renderer.NewBlueprint(tw.Rendition{
+			Borders:  tw.BorderNone,
+			Settings: tw.Settings{Separators: tw.SeparatorsNone, Lines: tw.LinesNone},
+		})),
+		tablewriter.WithConfig(tablewriter.Config{
+			Header: tw.CellConfig{Alignment: columns, Padding: padding, Formatting: unchanged},
+			Row:    tw.CellConfig{Alignment: columns, Padding: padding, Formatting: unchanged},
+		}))
+	table.Header(header)
+	if err := table.Bulk(rows); err != nil {
+		return err
+	}
+	if err := table.Render(); err != nil {
+		return err
+	}
+	for line := range strings.Lines(text.String()) {
+		if _, err := io.WriteString(out, strings.TrimRight(line, " \n")+"\n"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wrap breaks a paragraph into lines of at most width columns.
+func wrap(paragraph string, width int) string {
+	lines, _ := twwarp.WrapString(paragraph, width)
+	return strings.Join(lines, "\n")
+}

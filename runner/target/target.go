@@ -1,0 +1,234 @@
+// Package target makes a service ready to be measured by one trial, and measures points of it.
+//
+// It joins what the packages below it do apart: a client with the trial's headers, the preflight on the real path, the calibration of prompt
+// lengths, and for each point a source of prompts and the load engine. It starts no service (package service does) and stores nothing (package
+// pipeline does). A point can be measured from its serialised specification and a running service alone.
+package target
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"sweetspot/runner"
+	"sweetspot/runner/client"
+	"sweetspot/runner/clock"
+	"sweetspot/runner/measure"
+	"sweetspot/runner/workload"
+	"sweetspot/schema"
+)
+
+// Config says what a trial asks of a service. All of it belongs to the caller; none is changed.
+type Config struct {
+	Spec      schema.Spec
+	URLs      []string    // of the running service, each the base of its API
+	Header    http.Header // with the values of its secrets: see [Header]
+	Streams   int64       // most requests that any of the trial's points has in flight
+	RunID     string
+	TrialName string
+	Seed      int64  // load.seed of the preset
+	Context   *int64 // limits.min_context_length: the context that the probe fills; nil where there is no probe
+	Clock     clock.Clock
+	Redact    func(string) string // takes secrets out of a text
+}
+
+// Target is a service that a trial's points can be measured at.
+type Target struct {
+	config      Config
+	client      *client.Client
+	calibration workload.Calibration
+	spent       Spent
+}
+
+// Spent is what was sent before the first point, to look at the service and to calibrate prompts. It is in none of the tables.
+type Spent struct {
+	Requests     int64 `json:"requests"`
+	PromptTokens int64 `json:"prompt_tokens"`
+	OutputTokens int64 `json:"output_tokens"`
+}
+
+// Ready is what was learnt of a service before its first point.
+type Ready struct {
+	Preflight   client.Report
+	Calibration workload.Calibration
+	Spent       Spent
+	Notes       []string // for the person: what is not as asked for, but can be measured
+}
+
+// Header is the header of each request of a trial: the bearer token and the preset's own fields, with the values of the environment variables that
+// the preset names. All of them must be set.
+func Header(spec schema.Spec, lookupEnv func(string) (string, bool)) http.Header {
+	header := http.Header{}
+	if e := spec.Service.Endpoint; e != nil && e.APIKeyEnv != "" {
+		key, _ := lookupEnv(e.APIKeyEnv)
+		header.Set("Authorization", "Bearer "+key)
+	}
+	for name, field := range spec.Request.Headers {
+		value := field.Value
+		if field.Env != "" {
+			value, _ = lookupEnv(field.Env)
+		}
+		header.Set(name, value)
+	}
+	return header
+}
+
+// Prepare looks at the service on the real path and calibrates the lengths of prompts there, with a few requests one after the other.
+//
+// An error says why no point can be measured and what to do about it, one line a reason.
+func Prepare(ctx context.Context, config Config) (*Target, Ready, error) {
+	endpoint := config.Spec.Service.Endpoint
+	made, err := client.New(client.Config{
+		BaseURLs: config.URLs, API: config.Spec.Request.API, Header: config.Header,
+		Timeout: time.Duration(config.Spec.Request.Timeout), IdleTimeout: time.Duration(config.Spec.Request.IdleTimeout),
+		Streams: config.Streams, HTTP2: config.Spec.Request.HTTP == "2", SkipVerifyTLS: endpoint != nil && !endpoint.VerifyTLS,
+		Clock: config.Clock, Redact: config.Redact,
+	})
+	if err != nil {
+		return nil, Ready{}, err
+	}
+	t := &Target{config: config, client: made}
+	ready, err := t.ready(ctx)
+	if err != nil {
+		made.Close()
+		return nil, ready, err
+	}
+	return t, ready, nil
+}
+
+func (t *Target) ready(ctx context.Context) (Ready, error) {
+	report, problems, err := t.preflight(ctx)
+	ready := Ready{Preflight: report}
+	if err != nil {
+		return ready, err
+	}
+	var fatal []error
+	for _, p := range problems {
+		if p.Fatal {
+			fatal = append(fatal, errors.New(p.Message))
+		} else {
+			ready.Notes = append(ready.Notes, p.Message)
+		}
+	}
+	if len(fatal) > 0 {
+		return ready, errors.Join(fatal...)
+	}
+	t.calibration, err = workload.Calibrate(ctx, t.config.Spec, t.seed(Job{}), t.probePrompt(), t.count)
+	if err != nil {
+		return ready, fmt.Errorf("finding prompts of the wanted length: %w", err)
+	}
+	ready.Calibration, ready.Spent = t.calibration, t.spent
+	return ready, nil
+}
+
+func (t *Target) preflight(ctx context.Context) (client.Report, []client.Problem, error) {
+	source, err := workload.New(t.config.Spec, t.seed(Job{}), workload.Calibration{})
+	if err != nil {
+		return client.Report{}, nil, err
+	}
+	prompt, output := t.config.Spec.Workload.Tokens()
+	longest := prompt + output
+	if t.config.Context != nil {
+		longest = max(longest, *t.config.Context)
+	}
+	config := client.PreflightConfig{
+		Request:       func(outputTokens int64) (workload.Request, error) { return source.Probe(prompt, outputTokens), nil },
+		Model:         t.config.Spec.Model,
+		ContextTokens: longest,
+		Skip:          []client.Check{client.CheckPrompt}, // lengths are calibrated afterwards
+	}
+	if e := t.config.Spec.Service.Endpoint; e != nil {
+		config.APIKeyEnv = e.APIKeyEnv
+	}
+	report, problems, err := client.Preflight(ctx, t.client, config)
+	for _, address := range report.Addresses {
+		if address.Request != nil {
+			t.spend(address.Request)
+		}
+	}
+	return report, problems, err
+}
+
+// count asks the service how many tokens a prompt has, with a request of one output token.
+func (t *Target) count(ctx context.Context, request workload.Request) (int64, error) {
+	now := t.config.Clock.Now()
+	r := measure.Record{Index: -1, Phase: measure.Probe, Scheduled: now, Dispatched: now}
+	t.client.Send(ctx, request, &r, func() {})
+	t.spend(&r)
+	switch {
+	case ctx.Err() != nil:
+		return 0, context.Cause(ctx)
+	case r.PromptTokens != nil:
+		return *r.PromptTokens, nil
+	case r.Error != nil:
+		return 0, fmt.Errorf("%s: %s", r.Status, *r.Error)
+	}
+	return 0, fmt.Errorf("the answer (%s) says no usage.prompt_tokens", r.Status)
+}
+
+func (t *Target) spend(r *measure.Record) {
+	t.spent.Requests++
+	if r.PromptTokens != nil {
+		t.spent.PromptTokens += *r.PromptTokens
+	}
+	if r.OutputTokens != nil {
+		t.spent.OutputTokens += *r.OutputTokens
+	}
+}
+
+// probeOutput is how many tokens the context probe asks to be answered: as many as the workload does, but at most half of the context.
+func (t *Target) probeOutput() int64 {
+	_, output := t.config.Spec.Workload.Tokens()
+	return max(1, min(output, *t.config.Context/2))
+}
+
+// probePrompt is the prompt length of the context probe; 0 where there is none.
+func (t *Target) probePrompt() int64 {
+	if t.config.Context == nil {
+		return 0
+	}
+	return *t.config.Context - t.probeOutput()
+}
+
+func (t *Target) seed(job Job) workload.Seed {
+	return workload.Seed{
+		Load: t.config.Seed, Point: job.LoadKey, Repeat: job.Repeat, Trial: t.config.TrialName, Run: t.config.RunID, Attempt: job.Attempt,
+	}
+}
+
+// Job is one measurement of a point.
+type Job struct {
+	runner.Point
+	LoadKey         string // names the load: equal for the same point of every trial, so that lengths and arrivals are
+	Repeat, Attempt int64  // their prompts differ
+}
+
+// Watch is who looks on while a point is measured. Each field may be nil.
+type Watch struct {
+	Live  *runner.Live
+	Ended func(*measure.Record) // each request when it has ended
+	Stop  <-chan struct{}       // closed: start nothing new, and drain
+}
+
+// Measure drives one point and returns when its last request has ended.
+func (t *Target) Measure(ctx context.Context, job Job, watch Watch) (measure.Outcome, error) {
+	source, err := workload.New(t.config.Spec, t.seed(job), t.calibration)
+	if err != nil {
+		return measure.Outcome{}, err
+	}
+	if t.config.Context != nil {
+		job.ProbeTokens = *t.config.Context
+	}
+	return runner.Run(ctx, job.Point, runner.Deps{
+		Sender:   t.client,
+		Sessions: source.Session,
+		Probe:    func() (workload.Request, error) { return source.Probe(t.probePrompt(), t.probeOutput()), nil },
+		Clock:    t.config.Clock,
+		Live:     watch.Live, Sink: watch.Ended, Stop: watch.Stop,
+	}), nil
+}
+
+// Close ends the target's connections.
+func (t *Target) Close() { t.client.Close() }
