@@ -1,6 +1,7 @@
 package selector
 
 import (
+	"fmt"
 	"math"
 	"testing"
 	"time"
@@ -87,6 +88,19 @@ func TestAcross(t *testing.T) {
 		}
 		if len(w.Ranking) != len(test.series) {
 			t.Errorf("%s: %d places for %d trials", test.name, len(w.Ranking), len(test.series))
+		}
+	}
+}
+
+func TestAcrossKeepsTheOrderOfTheFile(t *testing.T) {
+	var series []Series
+	for i := range 60 {
+		series = append(series, trial(fmt.Sprintf("trial %02d", i), float64(100+i%3)))
+	}
+	ranking := across(rule(0), series...).Ranking
+	for i := 1; i < len(ranking); i++ {
+		if a, b := ranking[i-1], ranking[i]; *a.Throughput == *b.Throughput && a.Name > b.Name {
+			t.Errorf("%s before %s", a.Name, b.Name)
 		}
 	}
 }

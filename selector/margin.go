@@ -22,13 +22,13 @@ type Noise struct {
 	NeedRepeats int64 `json:"need_repeats"`
 }
 
-// noise compares the repeats of two points. It leaves the slices as they are.
+// noise compares the repeats of two points. It sorts the slices.
 func noise(a, b []float64) Noise {
 	thresholds := benchmath.DefaultThresholds
 	if leastP(len(a), len(b)) >= thresholds.CompareAlpha {
 		return Noise{NeedRepeats: repeatsToTell}
 	}
-	compared := benchmath.AssumeNothing.Compare(benchmath.NewSample(slices.Clone(a), &thresholds), benchmath.NewSample(slices.Clone(b), &thresholds))
+	compared := benchmath.AssumeNothing.Compare(benchmath.NewSample(a, &thresholds), benchmath.NewSample(b, &thresholds))
 	distinct := compared.P < compared.Alpha
 	return Noise{P: &compared.P, Distinct: &distinct}
 }

@@ -161,14 +161,19 @@ func TestNullNeverWins(t *testing.T) {
 func TestInfeasiblePointNeverChangesTheWinner(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, r := serieses(t), rules(t)
+		modest := Candidate{PointID: "modest", Load: schema.PointLoad{Concurrency: ref(int64(1))}}
+		for repeat := range s.Repeats {
+			modest.Repeats = append(modest.Repeats, with(row(1, 1, 0.01), func(p *measure.Point) { p.Repeat, p.TTFTAll.P95 = repeat, ref(0.01) }))
+		}
+		s.Points = append(s.Points, modest)
 		before := Judge(s, r)
 		more := s
 		more.Points = append(slices.Clone(s.Points), candidates(t, 99, s.Repeats))
 		after := Judge(more, r)
-		if added := after.Point(ref("p99")); !before.Feasible || added.Feasible {
-			t.Skip("nothing to hold")
+		if !before.Feasible {
+			t.Fatalf("the modest point is not feasible: %q", before.Point(&modest.PointID).Reasons)
 		}
-		if selected(before) != selected(after) {
+		if added := after.Point(ref("p99")); !added.Feasible && selected(before) != selected(after) {
 			t.Errorf("%s won, %s wins with an infeasible point more", selected(before), selected(after))
 		}
 	})
@@ -177,11 +182,10 @@ func TestInfeasiblePointNeverChangesTheWinner(t *testing.T) {
 func TestRelaxedLimitNeverLowersThroughput(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, tight := serieses(t), rules(t)
-		if tight.Limits.MaxTTFT == nil {
-			t.Skip("no limit to relax")
-		}
+		limit := schema.Duration(rapid.Int64Range(5e7, 6e8).Draw(t, "tight limit"))
+		tight.Limits.MaxTTFT = &limit
 		loose := tight
-		loose.Limits.MaxTTFT = ref(*tight.Limits.MaxTTFT + schema.Duration(rapid.Int64Range(0, 1e9).Draw(t, "relaxed by")))
+		loose.Limits.MaxTTFT = ref(limit + schema.Duration(rapid.Int64Range(0, 5e8).Draw(t, "relaxed by")))
 		a, b := Judge(s, tight), Judge(s, loose)
 		if a.Winner() == nil {
 			return

@@ -76,9 +76,6 @@ func (l *limit) name() string                    { return l.figure + " " + l.sta
 func (l *limit) column() string                  { return l.figure + "_all_" + l.stat + "_s" }
 func (l *limit) value(p *measure.Point) *float64 { return l.all(p).Stat(l.stat) }
 func (l *limit) text() string                    { return format.Seconds(l.most.Seconds()) }
-func (l *limit) apart(v float64) (v1, limit string) {
-	return format.Apart(v, l.most.Seconds(), format.SecondsTo, format.Digits)
-}
 
 // limits are the declared limits on times, in the order of the preset's fields.
 func (r *Rule) limits() []limit {

@@ -81,6 +81,21 @@ func TestPlateau(t *testing.T) {
 	}
 }
 
+// Of the points at one level the best counts: a level is not level with the one before because one of its prefill caps is too low.
+func TestPlateauTakesTheBestOfALevel(t *testing.T) {
+	for _, order := range [][]float64{{100, 90, 105, 200}, {90, 100, 200, 105}} {
+		s := grid(func(l *schema.PointLoad, i int) {
+			l.Concurrency, l.PrefillConcurrency = ref(int64(4+4*(i/2))), ref(int64(2+i%2))
+		})
+		for i, throughput := range order {
+			s.Points[i].Repeats[0].OutputTokPerS = &throughput
+		}
+		if v := Judge(s, rule(0)); v.PlateauFrom != nil {
+			t.Errorf("%v levels off from %s", order, *v.PlateauFrom)
+		}
+	}
+}
+
 // grid gives points of every combination, named by their caps.
 func grid(change func(l *schema.PointLoad, i int)) Series {
 	var s Series
@@ -107,6 +122,10 @@ func TestLevels(t *testing.T) {
 		{"prefill cap", func(l *schema.PointLoad, i int) { l.PrefillConcurrency = ref(int64(1 << i)) }, []float64{1, 2, 4, 8}, "concurrency 8, prefill cap 8"},
 		{"rate", func(l *schema.PointLoad, i int) { l.Concurrency, l.RequestRate = nil, ref(float64(i+1)) }, []float64{1, 2, 3, 4}, "4 requests/s"},
 		{"rate under a cap", func(l *schema.PointLoad, i int) { l.RequestRate = ref(float64(i + 1)) }, []float64{1, 2, 3, 4}, "concurrency 8, 4 requests/s"},
+		{"rate and prefill cap", func(l *schema.PointLoad, i int) {
+			l.PrefillConcurrency, l.RequestRate = ref(int64(4-i)), ref(float64(i+1))
+		},
+			[]float64{4, 3, 2, 1}, "concurrency 8, prefill cap 1, 4 requests/s"},
 		{"grid: two levels", func(l *schema.PointLoad, i int) {
 			l.Concurrency, l.PrefillConcurrency = ref(int64(4+4*(i/2))), ref(int64(2+i%2))
 		},

@@ -128,6 +128,8 @@ type Point struct {
 	Counts
 	WarmupIssued   int64    `json:"warmup_requests_issued" doc:"requests dispatched in warmup"`
 	WarmupFailed   int64    `json:"warmup_requests_failed" doc:"of them, failed"`
+	Late           int64    `json:"requests_late" doc:"measured requests of an open loop that waited for a slot, or behind one that did; 0 in a closed loop"`
+	Dropped        int64    `json:"requests_dropped" doc:"arrivals of an open loop that were due in the measured phase and not dispatched in it; 0 in a closed loop"`
 	SuccessRate    *float64 `json:"success_rate" doc:"ok over issued"`
 	ErrorRate      *float64 `json:"error_rate" doc:"failures over issued less cancelled"`
 	ErrorExample   *string  `json:"error_example" doc:"the commonest class of failure and one message of it"`
