@@ -97,34 +97,33 @@ func (r *Rule) notInFlight(p *measure.Point) string {
 	if asked.Dimension == "rate" {
 		return r.offRate(asked)
 	}
-	least := r.Select.Tolerance.InFlight
+	least, target := r.Select.Tolerance.InFlight, *asked.Target
 	if !known(asked.Achieved) {
-		reason := fmt.Sprintf("%s in flight in the steady window are unknown (at least %s of %g needed)", asked.Dimension, format.Percent(least), asked.Target)
+		reason := fmt.Sprintf("%s in flight in the steady window are unknown (at least %s of %g needed)", asked.Dimension, format.Percent(least), target)
 		if p.SteadyReason != nil {
 			reason += ": " + *p.SteadyReason
 		}
 		return reason
 	}
-	if *asked.Achieved >= least*asked.Target {
+	if *asked.Achieved >= least*target {
 		return ""
 	}
-	got, needed := format.Apart(*asked.Achieved/asked.Target, least, format.PercentTo, format.Digits-1)
-	return fmt.Sprintf("only %s of %g %s in flight (%s, at least %s needed)", format.Number(*asked.Achieved), asked.Target, asked.Dimension, got, needed)
+	got, needed := format.Apart(*asked.Achieved/target, least, format.PercentTo, format.Digits-1)
+	return fmt.Sprintf("only %s of %g %s in flight (%s, at least %s needed)", format.Number(*asked.Achieved), target, asked.Dimension, got, needed)
 }
 
 func (r *Rule) offRate(asked measure.Asked) string {
 	most := r.Select.Tolerance.Rate
-	if !known(asked.Achieved) {
-		return fmt.Sprintf("achieved request rate is unknown (within %s of %s requests/s needed)", format.Percent(most), format.Number(asked.Target))
+	if !known(asked.Achieved) || !known(asked.Target) {
+		return fmt.Sprintf("achieved request rate is unknown (within %s of the scheduled one needed)", format.Percent(most))
 	}
-	off := math.Abs(*asked.Achieved - asked.Target)
-	if off <= most*asked.Target {
+	off := math.Abs(*asked.Achieved - *asked.Target)
+	if off <= most**asked.Target {
 		return ""
 	}
-	off /= asked.Target
-	got, allowed := format.Apart(off, most, format.PercentTo, format.Digits-1)
-	achieved, target := format.Apart(*asked.Achieved, asked.Target, format.NumberTo, format.Digits)
-	return fmt.Sprintf("%s requests/s were sent, %s were asked for (%s off, at most %s allowed)", achieved, target, got, allowed)
+	got, allowed := format.Apart(off / *asked.Target, most, format.PercentTo, format.Digits-1)
+	sent, scheduled := format.Apart(*asked.Achieved, *asked.Target, format.NumberTo, format.Digits)
+	return fmt.Sprintf("%s requests/s were sent, %s were scheduled (%s off, at most %s allowed)", sent, scheduled, got, allowed)
 }
 
 // cutShort holds the output against what was asked for: without it a service that ends early has short, cheap requests.

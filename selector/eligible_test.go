@@ -15,7 +15,7 @@ import (
 func TestReasons(t *testing.T) {
 	byRate := func(achieved *float64) func(p *measure.Point) {
 		return func(p *measure.Point) {
-			p.TargetInFlight, p.TargetSessions, p.RequestRate, p.AchievedRate = nil, nil, ref(10.0), achieved
+			p.TargetInFlight, p.TargetSessions, p.RequestRate, p.ScheduledRate, p.AchievedRate = nil, nil, ref(11.0), ref(10.0), achieved
 		}
 	}
 	limited := func(r *Rule) { r.Limits.MaxTTFT = ref(schema.Duration(500 * time.Millisecond)) }
@@ -64,9 +64,11 @@ func TestReasons(t *testing.T) {
 		},
 			"only 32 of 64 sessions in flight (50 %, at least 95 % needed)"},
 		{"rate", nil, byRate(ref(9.5)), ""},
-		{"rate too low", nil, byRate(ref(9.4)), "9.4 requests/s were sent, 10 were asked for (6 % off, at most 5 % allowed)"},
-		{"rate too high", nil, byRate(ref(11.0)), "11 requests/s were sent, 10 were asked for (10 % off, at most 5 % allowed)"},
-		{"rate unknown", nil, byRate(nil), "achieved request rate is unknown (within 5 % of 10 requests/s needed)"},
+		{"rate too low", nil, byRate(ref(9.4)), "9.4 requests/s were sent, 10 were scheduled (6 % off, at most 5 % allowed)"},
+		{"rate too high", nil, byRate(ref(11.0)), "11 requests/s were sent, 10 were scheduled (10 % off, at most 5 % allowed)"},
+		{"rate unknown", nil, byRate(nil), "achieved request rate is unknown (within 5 % of the scheduled one needed)"},
+		{"schedule unknown", nil, func(p *measure.Point) { byRate(ref(9.5))(p); p.ScheduledRate = nil },
+			"achieved request rate is unknown (within 5 % of the scheduled one needed)"},
 		{"nothing asked", nil, func(p *measure.Point) { p.TargetInFlight, p.TargetSessions = nil, nil }, "in flight: nothing says how much there should have been"},
 		{"short output", nil, func(p *measure.Point) { p.OutputRatio = ref(0.62) }, ""},
 		{"cut short", nil, func(p *measure.Point) { p.IgnoreEOS, p.OutputRatio = true, ref(0.62) },

@@ -10,9 +10,10 @@ import (
 
 // gathered is what one pass over a point's records takes from them. Unless it says otherwise, a field is of the measured requests that were ok.
 type gathered struct {
-	counts                     Counts // of all measured requests, as are the next two lines
+	counts                     Counts // of all measured requests, as are the next lines, as far as examples
 	firstDispatch              clock.Instant
 	lastDispatch, lastEnd      clock.Instant
+	firstDue, lastDue          clock.Instant
 	warmupIssued, warmupFailed int64
 	examples                   map[Status]string // the message of the first measured request of each class of failure
 
@@ -97,6 +98,10 @@ func (g *gathered) addMeasured(r *Record) {
 		g.firstDispatch = r.Dispatched
 	}
 	g.lastDispatch = r.Dispatched
+	if g.firstDue == 0 || r.Scheduled < g.firstDue {
+		g.firstDue = r.Scheduled
+	}
+	g.lastDue = max(g.lastDue, r.Scheduled)
 	g.lastEnd = max(g.lastEnd, r.Ended)
 	if _, seen := g.examples[r.Status]; !seen && r.Status.Failed() {
 		g.examples[r.Status] = textOr(r.Error, "")

@@ -154,6 +154,7 @@ type Point struct {
 	OutputTokPerSUser *float64      `json:"output_tok_per_s_user" unit:"tok/s" doc:"1 over mean tpot: what one user sees"`
 	TargetInFlight    *int64        `json:"target_in_flight" doc:"requests that should be in flight; null where another dimension binds"`
 	TargetSessions    *int64        `json:"target_sessions_in_flight" doc:"sessions that should be live; null where they are not bounded"`
+	ScheduledRate     *float64      `json:"scheduled_request_rate" unit:"1/s" doc:"measured requests that the arrivals drawn for request_rate wanted per second; null in a closed loop"`
 	AchievedRate      *float64      `json:"achieved_request_rate" unit:"1/s" doc:"measured requests dispatched per second between the first and the last of them"`
 	InFlight
 
@@ -186,20 +187,23 @@ type Point struct {
 // Asked is what a point should have kept up, and what it did, in the dimension that binds.
 type Asked struct {
 	Dimension string   // "requests" or "sessions", in flight, or "rate"
-	Target    float64  // as many at once, or as many per second
+	Target    *float64 // as many at once, or as many per second; nil where the rate is not known
 	Achieved  *float64 // mean in the steady window, or the achieved rate; nil where it is not known
 }
 
 // Asked gives the dimension that binds: requests in flight where they have a target, else sessions in flight, else the request rate. It is false
 // where none has a target.
+//
+// The rate is held against that of the arrivals as they were drawn. A hundred random arrivals at 10 a second often come at 9 or 11: the client
+// that kept to them did what it should.
 func (p *Point) Asked() (Asked, bool) {
 	switch {
 	case p.TargetInFlight != nil:
-		return Asked{"requests", float64(*p.TargetInFlight), p.SteadyMeanRequests}, true
+		return Asked{"requests", asFloat(p.TargetInFlight), p.SteadyMeanRequests}, true
 	case p.TargetSessions != nil:
-		return Asked{"sessions", float64(*p.TargetSessions), p.SteadyMeanSessions}, true
+		return Asked{"sessions", asFloat(p.TargetSessions), p.SteadyMeanSessions}, true
 	case p.RequestRate != nil:
-		return Asked{"rate", *p.RequestRate, p.AchievedRate}, true
+		return Asked{"rate", p.ScheduledRate, p.AchievedRate}, true
 	}
 	return Asked{}, false
 }

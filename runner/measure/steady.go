@@ -57,10 +57,10 @@ func steadyWindow(o *Outcome, f *flights, g *gathered) (w window, reason string)
 // unsteady says why the steady window is not steady, and is empty where it is.
 func (p *Point) unsteady() string {
 	asked, ok := p.Asked()
-	if !ok || asked.Achieved == nil || *asked.Achieved >= steadyShare*asked.Target {
+	if !ok || asked.Achieved == nil || *asked.Achieved >= steadyShare**asked.Target {
 		return ""
 	}
-	return fmt.Sprintf("a mean of %.4g %s in flight is below %g %% of the target of %g", *asked.Achieved, asked.Dimension, 100*steadyShare, asked.Target)
+	return fmt.Sprintf("a mean of %.4g %s in flight is below %g %% of the target of %g", *asked.Achieved, asked.Dimension, 100*steadyShare, *asked.Target)
 }
 
 // steadyThroughput is the rate of output tokens within w: those of each ok request, of whatever phase, spread evenly over its events.

@@ -102,6 +102,9 @@ func (p *Point) rates(g *gathered, limits *schema.Limits) {
 	if p.Issued > 1 {
 		p.AchievedRate = over(count(p.Issued-1), g.lastDispatch.SecondsSince(g.firstDispatch))
 	}
+	if p.Issued > 1 && p.RequestRate != nil {
+		p.ScheduledRate = over(count(p.Issued-1), g.lastDue.SecondsSince(g.firstDue))
+	}
 }
 
 func (p *Point) inFlight(o *Outcome, g *gathered) {

@@ -371,3 +371,22 @@ func TestColdStartIsSeen(t *testing.T) {
 		t.Errorf("from 29 requests: drift %v, p95 after the first 10 %v", p.TTFTDrift, p.TTFTAfterWave)
 	}
 }
+
+// Regression: https://github.com/kubernetes-sigs/inference-perf/issues/141. What was sent stands beside what was asked for and what the drawn
+// arrivals wanted.
+func TestRates(t *testing.T) {
+	late := request(50, 2, 60, 70)
+	late.Scheduled = at(20)
+	o := Outcome{Records: numbered(warmup(request(1, 2, 5, 6)), request(11, 2, 15, 16), late)}
+	p := Summarize(o, schema.PointLoad{RequestRate: ref(120.0)}, schema.Limits{})
+	if diff := cmp.Diff([]*float64{ref(100.0), ref(1 / 0.039)}, []*float64{p.ScheduledRate, p.AchievedRate}, nearly); diff != "" {
+		t.Error(diff)
+	}
+	asked, ok := p.Asked()
+	if !ok || asked.Dimension != "rate" || asked.Target != p.ScheduledRate || asked.Achieved != p.AchievedRate {
+		t.Errorf("asked %+v, %v", asked, ok)
+	}
+	if p := Summarize(o, schema.PointLoad{}, schema.Limits{}); p.ScheduledRate != nil {
+		t.Errorf("a closed loop has the scheduled rate %v", *p.ScheduledRate)
+	}
+}
