@@ -139,17 +139,17 @@ func (c *call) serve() error {
 // read reads the body, and stamps that it has.
 func (c *call) read() *apiError {
 	var bad *apiError
-	c.body, bad = readBody(c.w, c.r, c.body[:0])
+	c.body, bad = readBody(c.w, c.r, c.s.mostBody, c.body[:0])
 	if bad == nil {
 		c.entry.Read = c.s.clock.Now()
 	}
 	return bad
 }
 
-// readBody appends the body of a request to buf.
-func readBody(w http.ResponseWriter, r *http.Request, buf []byte) ([]byte, *apiError) {
+// readBody appends the body of a request, of at most most bytes, to buf.
+func readBody(w http.ResponseWriter, r *http.Request, most int64, buf []byte) ([]byte, *apiError) {
 	to := bytes.NewBuffer(buf)
-	_, err := to.ReadFrom(http.MaxBytesReader(w, r.Body, mostBody))
+	_, err := to.ReadFrom(http.MaxBytesReader(w, r.Body, most))
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):

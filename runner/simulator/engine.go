@@ -119,8 +119,13 @@ func (e *engine) wait(_ context.Context, j *job, want int) (int, bool) {
 // mostBehind is how far the steps may fall behind their times, on a machine that is too busy, before the time is given up as lost.
 const mostBehind = time.Second
 
-// play runs steps until there is nothing to do. A step ends at its computed time, however late the one before was noticed to have ended, so
-// that the model's speed does not depend on the machine's.
+// stepEnd is when a step of some length ends, planned now, after one that should have ended at before. However late that was noticed, the step
+// is reckoned from it, so that the model's speed does not depend on the machine's.
+func stepEnd(before, now clock.Instant, length time.Duration) clock.Instant {
+	return max(before, now.Add(-mostBehind)).Add(length)
+}
+
+// play runs steps until there is nothing to do.
 func (e *engine) play() {
 	defer e.done.Done()
 	timer := time.NewTimer(time.Hour)
@@ -132,7 +137,7 @@ func (e *engine) play() {
 			return
 		}
 		now := e.clock.Now()
-		end = max(end, now.Add(-mostBehind)).Add(length)
+		end = stepEnd(end, now, length)
 		timer.Reset(end.Sub(now))
 		select {
 		case <-timer.C:

@@ -169,11 +169,12 @@ func TestTheOneAdmittedLastGivesItsBlocksAndComputesAnew(t *testing.T) {
 	cfg := flat()
 	cfg.NumGPUBlocks, cfg.MaxModelLen = 16, 256
 	m := newModel(cfg)
-	early, late := sequenceOf(1, 60, 190), sequenceOf(2, 60, 190)
-	m.add(early)
-	m.add(late)
+	early, late, last := sequenceOf(1, 60, 190), sequenceOf(2, 60, 190), sequenceOf(3, 200, 1)
+	for _, s := range []*sequence{early, late, last} {
+		m.add(s)
+	}
 	var order []*sequence
-	for len(order) < 2 {
+	for len(order) < 3 {
 		if _, ok := m.plan(); !ok {
 			t.Fatal("nothing to do, and not all have finished")
 		}
@@ -183,14 +184,18 @@ func TestTheOneAdmittedLastGivesItsBlocksAndComputesAnew(t *testing.T) {
 			}
 		})
 	}
-	if order[0] != early {
-		t.Error("the one admitted last finished first")
+	if order[0] != early || order[1] != late {
+		t.Error("the sequences did not finish in the order in which they came")
 	}
 	if m.totals.preempted == 0 {
 		t.Error("nothing was preempted, though two sequences need 32 of 16 blocks")
 	}
-	if early.generated != 190 || late.generated != 190 || m.totals.generated != 380 {
-		t.Errorf("generated %d and %d, %d in all; want 190, 190, 380", early.generated, late.generated, m.totals.generated)
+	if early.generated != 190 || late.generated != 190 || m.totals.generated != 381 {
+		t.Errorf("generated %d and %d, %d in all; want 190, 190, 381", early.generated, late.generated, m.totals.generated)
+	}
+	if late.cached != 0 || m.totals.queried != 320 || m.totals.prompted != 320 {
+		t.Errorf("%d tokens cached, %d looked up, %d prompted: what it finds again after a preemption counts as cached", late.cached,
+			m.totals.queried, m.totals.prompted)
 	}
 }
 
@@ -300,6 +305,11 @@ func check(t *rapid.T, m *model) {
 	}
 	if free != m.pool.free || free != listed {
 		t.Fatalf("%d blocks are free, %d are listed, %d counted", free, listed, m.pool.free)
+	}
+	for _, s := range m.waiting {
+		if s.computed != 0 || s.blocks != nil || s.scheduled != 0 {
+			t.Fatalf("a waiting sequence has %d tokens computed in %d blocks", s.computed, len(s.blocks))
+		}
 	}
 	if len(m.running) > m.cfg.MaxNumSeqs {
 		t.Fatalf("%d run, more than %d", len(m.running), m.cfg.MaxNumSeqs)

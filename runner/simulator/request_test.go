@@ -48,9 +48,10 @@ func FuzzDecodeRequest(f *testing.F) {
 func TestABodyThatIsTooLargeIsRefused(t *testing.T) {
 	s := newServer(flat(), "test", Options{Model: "tiny", Clock: clock.New()})
 	defer s.Close()
+	s.mostBody = 1000
 	for _, path := range []string{chatPath, "/tokenize"} {
 		recorder := httptest.NewRecorder()
-		s.Handler().ServeHTTP(recorder, httptest.NewRequest(http.MethodPost, path, strings.NewReader(strings.Repeat(" ", mostBody+1))))
+		s.Handler().ServeHTTP(recorder, httptest.NewRequest(http.MethodPost, path, strings.NewReader(strings.Repeat(" ", 1001))))
 		var got struct{ Error apiError }
 		if err := json.Unmarshal(recorder.Body.Bytes(), &got); err != nil || recorder.Code != http.StatusRequestEntityTooLarge ||
 			!strings.Contains(got.Error.Message, "too large") {

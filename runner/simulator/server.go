@@ -25,15 +25,16 @@ type Options struct {
 
 // Server is a simulated service. It runs nothing while no request is open.
 type Server struct {
-	cfg     Config
-	profile string
-	model   string
-	paced   *Paced
-	clock   clock.Clock
-	backend backend
-	metrics metrics
-	log     *logWriter
-	began   time.Time
+	cfg      Config
+	profile  string
+	model    string
+	paced    *Paced
+	clock    clock.Clock
+	backend  backend
+	metrics  metrics
+	log      *logWriter
+	began    time.Time
+	mostBody int64 // bytes of a request's body
 
 	ctx     context.Context // of all requests
 	cancel  context.CancelFunc
@@ -59,7 +60,7 @@ func New(spec schema.Simulator, o Options) (*Server, error) {
 }
 
 func newServer(cfg Config, profile string, o Options) *Server {
-	s := &Server{cfg: cfg, profile: profile, model: o.Model, paced: o.Paced, clock: o.Clock, began: time.Now(), gate: newGate()}
+	s := &Server{cfg: cfg, profile: profile, model: o.Model, paced: o.Paced, clock: o.Clock, began: time.Now(), gate: newGate(), mostBody: mostBody}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	if o.Paced != nil {
 		s.backend = &pacer{Paced: *o.Paced, clock: o.Clock}
@@ -150,7 +151,7 @@ func (s *Server) models(w http.ResponseWriter, _ *http.Request) {
 
 // tokenize answers with the tokens that a completion request with the same messages or prompt would have.
 func (s *Server) tokenize(w http.ResponseWriter, r *http.Request) {
-	body, bad := readBody(w, r, nil)
+	body, bad := readBody(w, r, s.mostBody, nil)
 	if bad != nil {
 		writeError(w, bad)
 		return

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"sweetspot/runner/clock"
 )
 
 // times are when events came, in milliseconds.
@@ -288,4 +290,33 @@ func TestAnIdleServiceRunsNothing(t *testing.T) {
 			t.Error(err)
 		}
 	}) // the bubble ends only when its goroutines have
+}
+
+func TestALateStepDelaysNoneAfterIt(t *testing.T) {
+	const second = clock.Instant(time.Second)
+	for _, want := range []struct {
+		before, now, end clock.Instant
+	}{
+		{10 * second, 10 * second, 10*second + 5},
+		{10 * second, 10*second + 7, 10*second + 5},
+		{10 * second, 13 * second, 12*second + 5}, // what is more than a second is lost
+	} {
+		if got := stepEnd(want.before, want.now, 5); got != want.end {
+			t.Errorf("planned at %d after a step that ended at %d: ends at %d, want %d", want.now, want.before, got, want.end)
+		}
+	}
+}
+
+func TestTheLogIsWholeWhileNoRequestIsOpen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, flat(), nil)
+		for n := range 3 {
+			text(t, r.post(completionsPath, `{"prompt":"one","max_tokens":2}`))
+			synctest.Wait()
+			log, err := ReadLog(strings.NewReader(r.log.String()))
+			if err != nil || len(log.Requests) != n+1 {
+				t.Errorf("after %d requests the log has %d, %v", n+1, len(log.Requests), err)
+			}
+		}
+	})
 }
