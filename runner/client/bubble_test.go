@@ -109,7 +109,7 @@ func checkRecord(t *testing.T, r *measure.Record) {
 	if !r.Ended.Happened() || r.Status == "" || (r.Status == measure.OK) != (r.Error == nil) {
 		t.Errorf("status %q, error %v, ended %d: want all of them said", r.Status, r.Error, r.Ended)
 	}
-	if r.FirstToken.Happened() != (len(r.Chunks) > 0) || r.FirstToken.Happened() != (r.Sample != nil) {
+	if r.FirstToken.Happened() != (r.Chunks != nil) || r.FirstToken.Happened() != (r.Sample != nil) {
 		t.Errorf("first token %d with %d chunks, sample %v", r.FirstToken, len(r.Chunks), r.Sample)
 	}
 }

@@ -102,7 +102,7 @@ func TestPreflightSaysWhatToDo(t *testing.T) {
 			"max_tokens is too large: look at the workload's lengths, request.max_tokens_field, ignore_eos and extra_body", false},
 		{"limited", fake{completion: refuse(429, `{}`)}, nil, CheckRequest, "lift its limit", false},
 		{"failing", fake{completion: refuse(503, `{"error":"loading"}`)}, nil, CheckRequest, "HTTP 503 Service Unavailable: loading: the service failed", false},
-		{"redirecting", fake{completion: http.RedirectHandler("/v2", 308).ServeHTTP}, nil, CheckPath, "to /v2, which is not followed: use the URL that it leads to", false},
+		{"redirecting", fake{completion: http.RedirectHandler("/v2", http.StatusPermanentRedirect).ServeHTTP}, nil, CheckPath, "to /v2, which is not followed: use the URL that it leads to", false},
 		{"not streaming", fake{completion: refuse(200, `{"choices":[]}`)}, nil, CheckStream, "the service ignored stream: true", false},
 		{"error in the stream", fake{completion: script(`data: {"error":"boom"}` + "\n\n")}, nil, CheckStream, "the service sent an error: boom", false},
 		{"cut", fake{completion: script(content("a"))}, nil, CheckRequest, "does something between here and the service cut responses?", false},

@@ -39,7 +39,8 @@ type exchange struct {
 	parser parser
 	usage  usage
 	output output
-	done   bool // [DONE] came
+	asked  int64 // output tokens asked for
+	done   bool  // [DONE] came
 }
 
 // Send sends request and reads the response to its end. It fills in r from Connected on; the runner has filled in what stands before, and has
@@ -55,11 +56,6 @@ func (c *Client) Send(ctx context.Context, request workload.Request, r *measure.
 }
 
 func (c *Client) sendTo(ctx context.Context, to *base, request workload.Request, r *measure.Record, firstToken func()) workload.Answer {
-	if c.config.Timeout > 0 {
-		timed, stop := context.WithTimeoutCause(ctx, c.config.Timeout, errTimeout)
-		defer stop()
-		ctx = timed
-	}
 	e := c.exchanges.Get().(*exchange)
 	e.begin(to, request, r, firstToken)
 	failed := e.run(ctx, request.Body)
@@ -70,16 +66,15 @@ func (c *Client) sendTo(ctx context.Context, to *base, request workload.Request,
 
 func (e *exchange) begin(to *base, request workload.Request, r *measure.Record, firstToken func()) {
 	e.base, e.record, e.firstToken = to, r, firstToken
-	e.usage, e.done = usage{}, false
+	e.usage, e.done, e.asked = usage{}, false, request.OutputTokens
 	e.trace = &trace{clock: e.client.config.Clock, shared: e.client.config.HTTP2}
 	e.parser.reset()
 	e.output.reset(request.WantText)
-	r.Chunks = make([]int64, 0, min(max(request.OutputTokens, 16), 128))
 }
 
 // run sends, reads and stamps the end. It returns why the request failed, nil where it is ok.
 func (e *exchange) run(ctx context.Context, body []byte) *failure {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := e.client.bounded(ctx)
 	defer cancel()
 	response, err := e.client.transport.RoundTrip(e.request(ctx, body))
 	if err != nil {
@@ -103,6 +98,14 @@ func (e *exchange) run(ctx context.Context, body []byte) *failure {
 		io.Copy(io.Discard, response.Body) // where that fails the connection is closed; the response has ended all the same
 	}
 	return failed
+}
+
+// bounded is ctx with the time-out of a request.
+func (c *Client) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	if c.config.Timeout > 0 {
+		return context.WithTimeoutCause(ctx, c.config.Timeout, errTimeout)
+	}
+	return context.WithCancel(ctx)
 }
 
 // request is made by hand: [http.NewRequest] would give it a body that can be read again, and with that the transport may send it again.
@@ -137,7 +140,7 @@ func (e *exchange) interrupted(ctx context.Context, failed *failure) *failure {
 
 // connectText explains why no response began.
 func (e *exchange) connectText(err error) string {
-	if e.trace.reused.Load() {
+	if e.trace.reused.Load() && e.trace.firstByte.Load() == 0 {
 		return "the service closed the connection, which had been idle, as the request was sent: " + err.Error()
 	}
 	if e.trace.connected.Load() != 0 {

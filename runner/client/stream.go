@@ -113,6 +113,7 @@ func (e *exchange) token(f *frame, arrived clock.Instant) {
 	r := e.record
 	if !r.FirstToken.Happened() {
 		r.FirstToken = arrived
+		r.Chunks = make([]int64, 0, min(max(e.asked, 16), 128))
 		if f.output.n > 0 {
 			r.FirstEventTokens = f.output.pointer()
 		}
