@@ -144,6 +144,9 @@ func TestTheSimulatedServiceRunsAsAChildUntilItIsStopped(t *testing.T) {
 	if err := s.Err(); err != nil {
 		t.Errorf("after it was stopped: %v", err)
 	}
+	if s.child.err != nil {
+		t.Errorf("it did not end by itself when its input did: %v", s.child.err)
+	}
 	gone(t, s.child.pid(), s.URLs[0])
 	for path, want := range map[string]os.FileMode{dir: 0o700, filepath.Join(dir, "service.log"): 0o600} {
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {

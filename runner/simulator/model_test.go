@@ -110,6 +110,21 @@ func TestTheCPUProfileIsNearWhatVLLMDid(t *testing.T) {
 	}
 }
 
+func TestTheProfilesDoWhatTheySay(t *testing.T) {
+	for _, want := range []struct {
+		name           string
+		prompt, output int
+		one, full      float64
+	}{{"large-gpu", 256, 128, 150, 6200}, {"small-gpu", 256, 128, 31, 550}, {"cpu", 200, 100, 135, 1300}} {
+		cfg := profile(t, want.name)
+		one, _ := closedLoop(cfg, 1, 20, want.prompt, want.output)
+		full, _ := closedLoop(cfg, cfg.MaxNumSeqs, 6*cfg.MaxNumSeqs, want.prompt, want.output)
+		if one < 0.95*want.one || one > 1.05*want.one || full < 0.95*want.full || full > 1.05*want.full {
+			t.Errorf("%s: %.0f and %.0f tok/s, says %.0f and %.0f", want.name, one, full, want.one, want.full)
+		}
+	}
+}
+
 func TestALongPromptIsPrefilledInPartsWhileOthersDecode(t *testing.T) {
 	m := newModel(flat())
 	short, long := sequenceOf(1, 8, 20), sequenceOf(2, 200, 2)

@@ -56,8 +56,8 @@ func Profiles() []Profile {
 	return []Profile{
 		{
 			Name: "large-gpu",
-			Doc: "an 8-billion-parameter model on one GPU of the H100 kind: about 150 tokens/s for one request, a plateau near 15,000, " +
-				"and at most 256 requests at once",
+			Doc: "an 8-billion-parameter model on one GPU of the H100 kind: with 256 tokens in and 128 out about 150 tokens/s for one request " +
+				"and a plateau near 6,200, and at most 256 requests at once",
 			Config: Config{MaxNumSeqs: 256, MaxNumBatchedTokens: 8192, MaxModelLen: 131072, BlockSize: 16, NumGPUBlocks: 25600,
 				EnablePrefixCaching: true, EnableChunkedPrefill: true, StreamInterval: 1,
 				Cost: Cost{Step: 6400 * time.Microsecond, PrefillToken: 40 * time.Microsecond, DecodeSeq: 40 * time.Microsecond,
@@ -65,8 +65,8 @@ func Profiles() []Profile {
 		},
 		{
 			Name: "small-gpu",
-			Doc: "an 8-billion-parameter model on one GPU of the A10 kind, with little memory left for its KV cache: about 32 tokens/s for " +
-				"one request, and at most 32 requests at once, so the cliff comes early",
+			Doc: "an 8-billion-parameter model on one GPU of the A10 kind, with little memory left for its KV cache: with 256 tokens in and " +
+				"128 out about 31 tokens/s for one request and a plateau near 550, and at most 32 requests at once, so the cliff comes early",
 			Config: Config{MaxNumSeqs: 32, MaxNumBatchedTokens: 2048, MaxModelLen: 8192, BlockSize: 16, NumGPUBlocks: 2048,
 				EnablePrefixCaching: true, EnableChunkedPrefill: true, StreamInterval: 1,
 				Cost: Cost{Step: 31 * time.Millisecond, PrefillToken: 256 * time.Microsecond, DecodeSeq: 256 * time.Microsecond,
@@ -74,8 +74,8 @@ func Profiles() []Profile {
 		},
 		{
 			Name: "cpu",
-			Doc: "a model of two layers on two CPU cores, as the real vLLM was seen to serve it: about 135 tokens/s for one request, " +
-				"1,200 at 16, and no more than 16 requests at once",
+			Doc: "a model of two layers on two CPU cores, as the real vLLM was seen to serve it: with 200 tokens in and " +
+				"100 out about 135 tokens/s for one request and 1,300 at 16, and no more than 16 requests at once",
 			Config: Config{MaxNumSeqs: 16, MaxNumBatchedTokens: 2048, MaxModelLen: 4096, BlockSize: 128, NumGPUBlocks: 8192,
 				EnablePrefixCaching: true, EnableChunkedPrefill: true, StreamInterval: 1,
 				Cost: Cost{Step: 7 * time.Millisecond, PrefillToken: 40 * time.Microsecond, DecodeSeq: 240 * time.Microsecond,

@@ -103,10 +103,12 @@ const (
 	shutdownGrace = time.Second
 )
 
-// Serve serves on l until ctx ends, then ends all requests, closes the listener and the service, and returns the first error of the log. It
+// Serve serves HTTP/1.1, and HTTP/2 with prior knowledge, on l until ctx ends, then ends all requests, closes the listener and the service, and returns the first error of the log. It
 // returns within about two seconds of ctx ending.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
-	server := &http.Server{Handler: s.Handler(), ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout}
+	server := &http.Server{Handler: s.Handler(), ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, Protocols: &http.Protocols{}}
+	server.Protocols.SetHTTP1(true)
+	server.Protocols.SetUnencryptedHTTP2(true)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
 	var err error

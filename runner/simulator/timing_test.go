@@ -320,3 +320,32 @@ func TestTheLogIsWholeWhileNoRequestIsOpen(t *testing.T) {
 		}
 	})
 }
+
+func TestHTTP2IsServedToWhoKnowsIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, flat(), nil)
+		transport := r.client.Transport.(*http.Transport)
+		transport.Protocols = &http.Protocols{}
+		transport.Protocols.SetUnencryptedHTTP2(true)
+		began := r.clock.Now()
+		resp := r.post(chatPath, ask(`"max_tokens":2,"stream":true`))
+		events, err := r.read(resp, began)
+		if err != nil || resp.ProtoMajor != 2 {
+			t.Errorf("%s: %v", resp.Proto, err)
+		}
+		if diff := cmp.Diff([]int64{0, 10, 20, 20}, times(events)); diff != "" {
+			t.Errorf("ms after the request (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestAListenerThatFailsIsAnError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newMemory()
+		l.Close()
+		err := newServer(flat(), "test", Options{Model: "tiny", Clock: clock.New()}).Serve(t.Context(), l)
+		if err == nil || !strings.Contains(err.Error(), "serving on memory: ") {
+			t.Errorf("got %v", err)
+		}
+	})
+}
