@@ -31,8 +31,8 @@ func BenchmarkEventCost(b *testing.B) {
 	for _, load := range []pace{
 		{streams: 100, rounds: 3, events: 100, every: 10 * time.Millisecond},
 		{streams: 500, rounds: 3, events: 100, every: 50 * time.Millisecond},
-		{streams: 2000, rounds: 2, events: 100, every: 50 * time.Millisecond},
-		{streams: 9000, rounds: 1, events: 40, every: 250 * time.Millisecond},
+		{streams: 2000, rounds: 3, events: 100, every: 50 * time.Millisecond},
+		{streams: 9000, rounds: 2, events: 40, every: 250 * time.Millisecond},
 	} {
 		name := fmt.Sprintf("%dx%d", load.streams, time.Second/load.every)
 		b.Run("reader/"+name, func(b *testing.B) { load.bench(b, readBare) })
@@ -137,12 +137,15 @@ func sendAll(t testing.TB, p pace, address string) []time.Duration {
 	})
 }
 
-// each runs the streams, their starts spread over one interval, and returns the times to the first token of all requests.
+// each runs the streams, their starts spread over one interval, and returns the times to the first token of all requests but those that open a
+// connection.
 func (p pace) each(t testing.TB, stream func() func() (time.Duration, error)) []time.Duration {
 	results := make([][]time.Duration, p.streams)
 	var all sync.WaitGroup
 	for i := range results {
-		time.Sleep(p.every / time.Duration(p.streams) * 10 * b2i(i%10 == 0))
+		if i%10 == 0 {
+			time.Sleep(10 * p.every / time.Duration(p.streams))
+		}
 		all.Go(func() {
 			once := stream()
 			for round := range p.rounds {
@@ -150,7 +153,7 @@ func (p pace) each(t testing.TB, stream func() func() (time.Duration, error)) []
 				if err != nil {
 					t.Error(err)
 				}
-				if round > 0 || p.rounds == 1 { // the first opens the connection
+				if round > 0 || p.rounds == 1 {
 					results[i] = append(results[i], first)
 				}
 			}
@@ -158,13 +161,6 @@ func (p pace) each(t testing.TB, stream func() func() (time.Duration, error)) []
 	}
 	all.Wait()
 	return slices.Concat(results...)
-}
-
-func b2i(b bool) time.Duration {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 func cpuTime(t testing.TB) time.Duration {

@@ -222,3 +222,15 @@ func TestLimits(t *testing.T) {
 		}
 	}
 }
+
+// kubernetes-sigs/inference-perf PR #693: a chat template makes prompts longer than asked.
+func TestPromptLengthsThatAreNearEnough(t *testing.T) {
+	for _, c := range []struct {
+		asked, got int64
+		far        bool
+	}{{1000, 1000, false}, {1000, 1100, false}, {1000, 1101, true}, {1000, 899, true}, {10, 42, false}, {10, 43, true}} {
+		if got := farFrom(c.asked, c.got); got != c.far {
+			t.Errorf("%d for %d: far is %v", c.got, c.asked, got)
+		}
+	}
+}

@@ -55,6 +55,9 @@ var streams = []struct {
 	{"no blank after the colon", "data:a\n\n", []string{"a"}},
 	{"one blank is taken off, not more", "data:  a \n\n", []string{" a "}},
 	{"several data lines", "data: a\ndata: b\ndata:\ndata: c\n\n", []string{"a\nb\n\nc"}},
+	{"several data lines that end in two bytes", "data: a\r\ndata: b\r\n\r\n", []string{"a\nb"}},
+	{"several long data lines", "data: a\n\ndata: " + strings.Repeat("x", 3000) + "\ndata: " + strings.Repeat("y", 3000) + "\n\n",
+		[]string{"a", strings.Repeat("x", 3000) + "\n" + strings.Repeat("y", 3000)}},
 	{"comments and keep-alives", ": ping\n\n:\ndata: a\n: in between\n\n: ping\n\n", []string{"a"}},
 	{"fields that are not used", "id: 7\nretry: 10\nevent: message\ndata: a\n\n", []string{"a"}},
 	{"a field without a colon", "data\n\ndata\ndata\n\n", []string{"", "\n"}},
@@ -96,7 +99,7 @@ func TestEveryPlaceToSplitAStream(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i := range len(text) {
+		for i := 0; i < len(text); i += 1 + len(text)/1000 {
 			got, err := cutUp(text[:i], text[i:])
 			if diff := cmp.Diff(want, got); diff != "" || err != nil {
 				t.Fatalf("split at %d of %q: %v, events (-want +got):\n%s", i, text, err, diff)

@@ -61,7 +61,7 @@ func TestTheRequestOnTheWire(t *testing.T) {
 	}))
 	defer server.Close()
 	url := strings.Replace(server.URL, "http://", "http://user:pass%20word@", 1) + "/v1/?api-version=2"
-	header := http.Header{"x-team": {"one", "two"}, "X-Request-Id": {"mine"}, "Host": {"models.example"}, "Accept": {"*/*"}}
+	header := http.Header{"x-team": {"one", "two"}, "X-Request-Id": {"mine"}, "Host": {"models.example"}, "accept": {"*/*"}}
 	for _, api := range []string{"chat", "completions"} {
 		c := newClient(t, Config{BaseURLs: []string{url}, API: api, Header: header, RequestID: "point-0-1"})
 		if r := sendOne(t, c, 17); r.Status != measure.OK {
@@ -71,7 +71,7 @@ func TestTheRequestOnTheWire(t *testing.T) {
 	for i, path := range []string{"/v1/chat/completions?api-version=2", "/v1/completions?api-version=2"} {
 		r := got[i]
 		user, password, _ := r.BasicAuth()
-		have := []string{r.Method, r.Proto, r.URL.String(), r.Host, bodies[i], user, password, strings.Join(r.Header["X-Team"], " "), r.Header.Get("Content-Type"), r.Header.Get("Accept"),
+		have := []string{r.Method, r.Proto, r.URL.String(), r.Host, bodies[i], user, password, strings.Join(r.Header["X-Team"], " "), r.Header.Get("Content-Type"), strings.Join(r.Header["Accept"], " "),
 			r.Header.Get("Accept-Encoding"), strings.Join(r.Header["X-Request-Id"], " "), r.Header.Get("User-Agent")}
 		want := []string{"POST", "HTTP/1.1", path, "models.example", `{"stream":true}`, "user", "pass word", "one two", "application/json", "*/*", "", "point-0-1-17", "sweetspot"}
 		if diff := cmp.Diff(want, have); diff != "" {
