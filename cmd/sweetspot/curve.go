@@ -127,7 +127,7 @@ func curveColumns(trial *selector.Verdict) []curveColumn {
 		{"ok/fail", outcomes},
 		{"tok/s", func(p selector.Judged) string { return optionalNumber(p.Medians.OutputTokPerS) }},
 		{"steady", func(p selector.Judged) string { return steadyCell(trial, p) }},
-		{"x", func(p selector.Judged) string { return optionalNumber(p.ThroughputScaling) }},
+		{"×", func(p selector.Judged) string { return optionalNumber(p.ThroughputScaling) }},
 		{"tps/user", func(p selector.Judged) string { return optionalNumber(p.Medians.OutputTokPerSUser) }},
 		figure("TTFT p50", "ttft p50", func(p selector.Judged) *float64 { return p.Medians.TTFT.P50 }),
 		figure("p95", "ttft p95", func(p selector.Judged) *float64 { return p.Medians.TTFT.P95 }),
