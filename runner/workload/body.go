@@ -20,9 +20,12 @@ var reserved = []string{
 
 // Encoder writes the bodies of requests. It is safe for several goroutines.
 type Encoder struct {
-	open  string // up to the text of the first message
-	close string // from the end of the last message to the value of the token limit
+	head  string // up to the prompt or the list of messages
+	first string // up to the text of the first message
+	last  string // behind the text of the last message
+	limit string // up to the value of the token limit
 	tail  string // behind that value
+	chat  bool
 }
 
 // NewEncoder gives the encoder of a trial's requests. It is an error if request.extra_body sets a field that sweetspot sets itself, or holds a
@@ -32,15 +35,16 @@ func NewEncoder(model string, request schema.Request) (*Encoder, error) {
 	if err != nil {
 		return nil, err
 	}
-	limit := `,"max_tokens":`
+	e := &Encoder{head: `{"model":"` + jsonSafe(model) + `",`, limit: `,"max_tokens":`, tail: tail, chat: request.API != "completions"}
 	if request.MaxTokensField == "max_completion_tokens" {
-		limit = `,"max_completion_tokens":`
+		e.limit = `,"max_completion_tokens":`
 	}
-	open := `{"model":"` + jsonSafe(model) + `",`
-	if request.API == "completions" {
-		return &Encoder{open: open + `"prompt":"`, close: `"` + limit, tail: tail}, nil
+	if e.chat {
+		e.head, e.first, e.last = e.head+`"messages":[`, `{"role":"user","content":"`, `"}]`
+	} else {
+		e.head, e.last = e.head+`"prompt":"`, `"`
 	}
-	return &Encoder{open: open + `"messages":[{"role":"user","content":"`, close: `"}]` + limit, tail: tail}, nil
+	return e, nil
 }
 
 // bodyTail is what follows the token limit: all that is equal in every request.
@@ -73,12 +77,32 @@ func (e *Encoder) Body(text string, outputTokens int64) []byte {
 }
 
 // begin writes up to the text of the first message, which is the user's. The caller appends the text, safe inside a JSON string.
-func (e *Encoder) begin(b []byte) []byte { return append(b, e.open...) }
+func (e *Encoder) begin(b []byte) []byte { return append(append(b, e.head...), e.first...) }
+
+// next ends a message and begins the next of a conversation. Where there are no messages, the texts are paragraphs of one prompt.
+func (e *Encoder) next(b []byte, role string) []byte {
+	if !e.chat {
+		return append(b, paragraph...)
+	}
+	b = append(b, `"},{"role":"`...)
+	b = append(b, role...)
+	return append(b, `","content":"`...)
+}
 
 // end writes what follows the text of the last message.
 func (e *Encoder) end(b []byte, outputTokens int64) []byte {
-	b = append(b, e.close...)
+	b = append(append(b, e.last...), e.limit...)
 	b = strconv.AppendInt(b, outputTokens, 10)
+	return append(b, e.tail...)
+}
+
+// of is the body with messages that are written already, as a list without brackets. A limit of 0 is none.
+func (e *Encoder) of(messages []byte, outputTokens int64) []byte {
+	b := make([]byte, 0, len(e.head)+len(messages)+len(e.tail)+64)
+	b = append(append(append(b, e.head...), messages...), ']')
+	if outputTokens > 0 {
+		b = strconv.AppendInt(append(b, e.limit...), outputTokens, 10)
+	}
 	return append(b, e.tail...)
 }
 

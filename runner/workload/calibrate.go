@@ -19,7 +19,7 @@ type Count func(ctx context.Context, request Request) (promptTokens int64, err e
 //
 // An error is either of count's, or says that the service's count doesn't grow with the prompt.
 func Calibrate(ctx context.Context, spec schema.Spec, seed Seed, contextTokens int64, count Count) (Calibration, error) {
-	w, err := newWriter(spec, seed)
+	w, err := workloadWriter(spec, seed)
 	if err != nil {
 		return Calibration{}, err
 	}

@@ -31,5 +31,5 @@ func (f *fixed) session(at place) (*Session, error) {
 }
 
 func (f *fixed) request(at place) Request {
-	return f.writer.request(at, int64(len(f.text)), func(b []byte) []byte { return append(b, f.text...) }, f.asked)
+	return f.writer.request(func(b []byte) []byte { return append(f.writer.nonces.append(b, at), f.text...) }, int64(len(f.text)), f.asked)
 }

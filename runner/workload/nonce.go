@@ -22,12 +22,14 @@ const (
 	minNonceWords = 4
 	leadWords     = 7
 	letters       = 26
+	tokensPerWord = 6 // of the prompt, for each word of its nonce
+	wholeNonce    = maxNonceWords * tokensPerWord
 )
 
 // newNonces gives the nonces for prompts of promptTokens. A prompt too short for 16 words, less than 96 tokens, has fewer: one for each 6
 // tokens, and at least 4. Those can repeat, in prompts that are shorter than what servers cache.
 func newNonces(seed Seed, promptTokens int64) *nonces {
-	count := int(min(max(promptTokens/6, minNonceWords), maxNonceWords))
+	count := int(min(max(promptTokens/tokensPerWord, minNonceWords), maxNonceWords))
 	orders := factorial(max(count-leadWords, 0))
 	return &nonces{
 		key:    seed.nonces(),

@@ -24,6 +24,9 @@ type Seed struct {
 	Attempt int64  // which try at this repeat: a resumed run must not meet the prompts that its killed attempt left in a cache
 }
 
+// lengths is the key of lengths, delays and the shapes of sessions.
+func (s Seed) lengths() key { return newKey("lengths", decimal(s.Load), s.Point, decimal(s.Repeat)) }
+
 // text is the key of the words.
 func (s Seed) text() key { return newKey("text", decimal(s.Load), s.Point, decimal(s.Repeat), s.Trial) }
 

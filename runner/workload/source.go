@@ -24,15 +24,14 @@ type sessions interface {
 //
 // It is an error if spec has no workload, or an extra_body that [NewEncoder] refuses.
 func New(spec schema.Spec, seed Seed, cal Calibration) (*Source, error) {
-	w, err := newWriter(spec, seed)
+	w, err := workloadWriter(spec, seed)
 	if err != nil {
 		return nil, err
 	}
 	source := &Source{writer: w, probe: cal.Words.orEstimate(shuffledWords{}, w)}
-	switch {
-	case spec.Workload.Fixed != nil:
+	if spec.Workload.Fixed != nil {
 		source.sessions = newFixed(*spec.Workload.Fixed, w, cal)
-	case spec.Workload.Random != nil:
+	} else {
 		source.sessions = newRandom(*spec.Workload.Random, w, cal)
 	}
 	return source, nil
@@ -70,34 +69,41 @@ type writer struct {
 	nonces  *nonces // nil where the cache is shared
 }
 
-func newWriter(spec schema.Spec, seed Seed) (*writer, error) {
-	if spec.Workload.Fixed == nil && spec.Workload.Random == nil {
-		return nil, errors.New("making requests: the specification has no workload")
-	}
+// newWriter gives the writer of requests whose prompts have promptTokens or more.
+func newWriter(spec schema.Spec, seed Seed, promptTokens int64) (*writer, error) {
 	encoder, err := NewEncoder(spec.Model, spec.Request)
 	if err != nil {
 		return nil, fmt.Errorf("making requests: %w", err)
 	}
 	w := &writer{encoder: encoder, seed: seed, text: seed.text()}
 	if spec.Request.Cache != "shared" {
-		prompt, _ := spec.Workload.Tokens()
-		w.nonces = newNonces(seed, prompt)
+		w.nonces = newNonces(seed, promptTokens)
 	}
 	return w, nil
 }
 
-// request writes the request at a place: room is about how long its text is, write appends it, safe inside a JSON string.
-func (w *writer) request(at place, room int64, write func(b []byte) []byte, asked tokens) Request {
+// workloadWriter gives the writer of the requests of spec's workload.
+func workloadWriter(spec schema.Spec, seed Seed) (*writer, error) {
+	if spec.Workload.Fixed == nil && spec.Workload.Random == nil {
+		return nil, errors.New("making requests: the specification has no workload")
+	}
+	promptTokens, _ := spec.Workload.Tokens()
+	return newWriter(spec, seed, promptTokens)
+}
+
+// request writes a request: room is about how long its text is in bytes, write appends it, safe inside a JSON string.
+func (w *writer) request(write func(b []byte) []byte, room int64, asked tokens) Request {
 	const other = 512 // of a body's bytes: the nonce and the fields
-	b := w.encoder.begin(make([]byte, 0, room+other))
-	b = write(w.nonces.append(b, at))
+	b := write(w.encoder.begin(make([]byte, 0, room+other)))
 	return Request{Body: w.encoder.end(b, asked.output), PromptTokens: asked.prompt, OutputTokens: asked.output}
 }
 
-// written writes the request at a place with a text of a kind.
+// written writes the request at a place with a nonce and a text of a kind.
 func (w *writer) written(at place, kind text, size length, asked tokens) Request {
 	room := (size.words + size.fillers + kind.constantWords()) * bytesPerWord
-	return w.request(at, room, func(b []byte) []byte { return kind.append(b, size, w.text.stream(at)) }, asked)
+	return w.request(func(b []byte) []byte {
+		return kind.append(w.nonces.append(b, at), size, w.text.stream(at))
+	}, room, asked)
 }
 
 // tokens are the lengths that a request asks for.

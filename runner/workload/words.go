@@ -26,7 +26,7 @@ const bytesPerWord = 7
 //
 // The words come as from decks of cards: each deck is the whole list, shuffled; the last, incomplete one is the first words of the list,
 // shuffled. So all texts of one length hold the same words in another order, and to a tokenizer that cuts text into words first they all have
-// the same number of tokens. The constant first word keeps a word without a blank before it, which may count otherwise, out of the shuffling.
+// the same number of tokens. Texts of less than a dozen words have few orders, and may meet again. The constant first word keeps a word without a blank before it, which may count otherwise, out of the shuffling.
 type shuffledWords struct{}
 
 func (shuffledWords) constantWords() int64 { return 1 }

@@ -1,0 +1,228 @@
+package workload
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sweetspot/runner/measure"
+)
+
+const agents = `{"session_id": "root", "pre_session_spawns": ["scout"], "turns": [
+{"messages": [{"role": "system", "content": "Plan."}, {"role": "user", "content": "Go \"on\""}], "max_tokens": 50, "delay": 0},
+{"messages": [{"role": "user", "content": "Then"}], "delay": 250.5, "model": "big", "extra_body": {"top_p": 0.5, "temperature": 1}, "forks": ["left", {"child": "right"}]}]}
+
+{"session_id": "left", "turns": [{"messages": [{"role": "user", "content": "Left"}], "tools": [{"type": "function"}], "spawns": ["helper", {"children": ["other"], "join_at": 1}]}, {"messages": [{"role": "user", "content": "Joined"}]}]}
+{"session_id": "right", "turns": [{"messages": [{"role": "user", "content": "Right"}]}]}
+{"session_id": "scout", "turns": [{"messages": [{"role": "user", "content": [{"type": "text", "text": "Look"}]}], "extra": {"ignore_eos": true}}]}
+{"session_id": "helper", "turns": [{"messages": [{"role": "user", "content": "Help"}]}]}
+{"session_id": "other", "turns": [{"messages": [{"role": "user", "content": null}]}]}
+{"session_id": "alone", "turns": [{"messages": [{"role": "user", "content": "Alone"}]}]}
+`
+
+// lines puts each session of a readable text on a line of its own.
+func lines(text string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(text, "[\n", "["), ",\n", ",")
+}
+
+func readDAG(t testing.TB, text string) *DAG {
+	t.Helper()
+	dag, err := ReadDAG("agents.jsonl", strings.NewReader(lines(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dag
+}
+
+func dagRequests(t testing.TB, cache string, index int64) map[string]sent {
+	t.Helper()
+	source, err := NewDAG(readDAG(t, agents), chatSpec(cache), Seed{Run: "3f9a1c02"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	session, err := source.Session(measure.Measured, index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	requests := map[string]sent{}
+	for _, r := range walk(t, session) {
+		requests[r.path] = r
+	}
+	return requests
+}
+
+func TestADAGIsReplayed(t *testing.T) {
+	if dag := readDAG(t, agents); dag.Roots() != 2 {
+		t.Errorf("%d roots", dag.Roots())
+	}
+	requests := dagRequests(t, "shared", 0)
+	user, assistant := "user", "assistant"
+	start := []message{{"system", "Plan."}, {user, `Go "on"`}, {assistant, `answer to "1"`}, {user, "Then"}}
+	left := append(start[:4:4], message{assistant, `answer to "2"`}, message{user, "Left"})
+	want := map[string][]message{
+		"1": start[:2], "2": start,
+		"2.0:0":     left,
+		"2.0:1":     append(left[:6:6], message{assistant, `answer to "2.0:0"`}, message{user, "Joined"}),
+		"2.0:0.0:0": {{user, "Help"}},
+		"2.0:0.1:0": {{user, ""}},
+		"2.1:0":     append(start[:4:4], message{assistant, `answer to "2"`}, message{user, "Right"}),
+		"0.0:0":     nil, // its content is a list
+	}
+	got := map[string][]message{}
+	for path, r := range requests {
+		got[path] = r.messages
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("messages (-want +got):\n%s", diff)
+	}
+}
+
+func TestATurnOfADAGSetsItsOwnFields(t *testing.T) {
+	requests := dagRequests(t, "shared", 0)
+	for path, want := range map[string]map[string]any{
+		"1":     {"model": "m", "max_tokens": 50.0, "temperature": 0.0},
+		"2":     {"model": "big", "temperature": 1.0, "top_p": 0.5, "max_tokens": nil},
+		"2.0:0": {"tools": []any{map[string]any{"type": "function"}}, "stream": true},
+		"0.0:0": {"ignore_eos": true},
+	} {
+		for name, value := range want {
+			if diff := cmp.Diff(value, requests[path].body[name]); diff != "" {
+				t.Errorf("%s of %s (-want +got):\n%s", name, path, diff)
+			}
+		}
+	}
+	if got := requests["2"].turn.Delay; got != 250500*time.Microsecond {
+		t.Errorf("delay %v", got)
+	}
+	if requests["1"].request.OutputTokens != 50 || requests["2"].request.OutputTokens != 0 {
+		t.Errorf("output tokens %d and %d", requests["1"].request.OutputTokens, requests["2"].request.OutputTokens)
+	}
+	if requests["1"].turn.Join || !requests["2.0:1"].turn.Join {
+		t.Error("the turn behind the spawns alone joins")
+	}
+	if requests["2.1:0"].request.WantText || !requests["2"].request.WantText {
+		t.Error("the answers that later turns carry, and no others, are kept")
+	}
+}
+
+func TestIsolatedConversationsOfADAGBeginWithNonces(t *testing.T) {
+	requests := dagRequests(t, "isolated", 0)
+	nonces := map[string]bool{}
+	for _, path := range []string{"1", "0.0:0", "2.0:0.0:0", "2.0:0.1:0"} {
+		messages := requests[path].body["messages"].([]any)
+		content := messages[0].(map[string]any)["content"]
+		if parts, ok := content.([]any); ok {
+			content = parts[0].(map[string]any)["text"]
+			if rest := parts[1].(map[string]any)["text"]; rest != "Look" {
+				t.Errorf("behind the nonce stands %q", rest)
+			}
+		}
+		nonce, _, found := strings.Cut(content.(string), " file 3f9a1c02.\n\n")
+		if !found || nonces[nonce] {
+			t.Errorf("%s begins with %q", path, content)
+		}
+		nonces[nonce] = true
+	}
+	if got := requests["2.1:0"].messages; strings.Contains(got[len(got)-1].Content, "file") || !strings.HasSuffix(got[0].Content, "\n\nPlan.") {
+		t.Errorf("a fork sends %+v", got)
+	}
+}
+
+func TestRootsOfADAGComeInTurn(t *testing.T) {
+	source, err := NewDAG(readDAG(t, agents), chatSpec("shared"), Seed{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		phase measure.Phase
+		index int64
+		turns int
+	}{{measure.Measured, 0, 3}, {measure.Measured, 1, 1}, {measure.Measured, 2, 3}, {measure.Warmup, 0, 1}, {measure.Warmup, 1, 3}} {
+		session, err := source.Session(c.phase, c.index)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(session.Turns) != c.turns {
+			t.Errorf("%s %d has %d turns, want %d", c.phase, c.index, len(session.Turns), c.turns)
+		}
+	}
+}
+
+func TestBadDAGsAreRefusedLineByLine(t *testing.T) {
+	turn := func(fields string) string { return `{"messages": [{"role": "user", "content": "x"}]` + fields + `}` }
+	session := func(id, rest string, turns ...string) string {
+		return `{"session_id": "` + id + `"` + rest + `, "turns": [` + strings.Join(turns, ",") + "]}\n"
+	}
+	for name, c := range map[string]struct{ text, want string }{
+		"nothing":        {"\n", "there is no session"},
+		"no JSON":        {"\n{\n", "agents.jsonl:2: parsing a session"},
+		"unknown":        {`{"session": 1}`, `agents.jsonl:1: parsing a session: json: unknown field "session"`},
+		"two values":     {session("a", "", turn(""))[:len(session("a", "", turn("")))-1] + "{}", "more than one JSON value"},
+		"no turns":       {session("a", ""), "at least one turn"},
+		"no messages":    {session("a", "", `{"messages": []}`), `turn 0 of session "a": messages must not be empty`},
+		"no role":        {session("a", "", `{"messages": [{"content": "x"}]}`), "an object with a role"},
+		"max_tokens":     {session("a", "", turn(`, "max_tokens": 0`)), "max_tokens must be at least 1"},
+		"delay":          {session("a", "", turn(`, "delay": -1`)), "delay must be from 0"},
+		"twice":          {session("a", "", turn("")) + session("a", "", turn("")), `agents.jsonl:2: session "a" stands in line 1 already`},
+		"undeclared":     {session("a", "", turn(`, "forks": ["b"]`)), `agents.jsonl:1: session "a" starts "b", which no line declares`},
+		"fork not last":  {session("a", "", turn(`, "forks": ["b"]`), turn("")), "in the background or in the last turn"},
+		"join too early": {session("a", "", turn(`, "spawns": [{"children": ["b"], "join_at": 0}]`), turn("")), "join_at is 0"},
+		"no children":    {session("a", "", turn(`, "spawns": [{"children": []}]`)), "a spawn needs children"},
+		"spawn field":    {session("a", "", turn(`, "spawns": [{"child": "b"}]`)), `unknown field "child"`},
+		"spawned twice":  {session("a", "", turn(`, "spawns": ["b", "b"]`)) + session("b", "", turn("")), "starts a session twice in turn 0"},
+		"two parents": {
+			session("a", "", turn(`, "forks": ["c"]`)) + session("b", "", turn(`, "forks": ["c"]`)) + session("c", "", turn("")),
+			`agents.jsonl:2: session "b" forks "c", which "a" forks too`,
+		},
+		"cycle": {session("a", "", turn(`, "spawns": ["b"]`)) + session("b", "", turn(`, "spawns": ["a"]`)), "sessions start each other: a > b > a"},
+		"join of some": {
+			session("a", "", turn(`, "spawns": ["b", {"children": ["c"], "join_at": 2}]`), turn(""), turn("")) + session("b", "", turn("")) + session("c", "", turn("")),
+			"while others of turn 0 run on",
+		},
+		"join beside pre-spawns": {
+			session("a", `, "pre_session_spawns": ["b"]`, turn(`, "spawns": ["b"]`), turn("")) + session("b", "", turn("")),
+			"while those of pre_session_spawns run on",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := ReadDAG("agents.jsonl", strings.NewReader(c.text))
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v\nwant %s", err, c.want)
+			}
+		})
+	}
+}
+
+func TestNewDAGRefusesWhatItCannotSend(t *testing.T) {
+	dag := readDAG(t, `{"session_id": "a", "turns": [{"messages": [{"role": "user", "content": "x"}], "extra_body": {"stream": false}}]}`)
+	if _, err := NewDAG(dag, chatSpec("shared"), Seed{}); err == nil || !strings.Contains(err.Error(), `agents.jsonl:1: turn 0 of session "a": extra_body must not set stream`) {
+		t.Errorf("a reserved field: %v", err)
+	}
+	spec := chatSpec("shared")
+	spec.Request.API = "completions"
+	if _, err := NewDAG(readDAG(t, agents), spec, Seed{}); err == nil || !strings.Contains(err.Error(), "chat API") {
+		t.Errorf("completions: %v", err)
+	}
+}
+
+func FuzzReadDAG(f *testing.F) {
+	f.Add(lines(agents))
+	f.Add(`{"session_id": "a", "turns": [{"messages": [{"role": "user", "content": []}], "forks": ["a"], "spawns": [null]}]}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		dag, err := ReadDAG("fuzz.jsonl", strings.NewReader(text))
+		if err != nil {
+			return
+		}
+		source, err := NewDAG(dag, chatSpec("isolated"), Seed{})
+		if err != nil {
+			return
+		}
+		session, err := source.Session(measure.Measured, 0)
+		if err != nil {
+			return
+		}
+		walk(t, session)
+	})
+}

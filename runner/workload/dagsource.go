@@ -1,0 +1,216 @@
+package workload
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"sweetspot/schema"
+)
+
+// NewDAG gives a source of the session trees of a file; spec.Workload is not looked at. Session i replays the file's tree i, over and over; those
+// before and after the measured phase begin at the other end of the file.
+//
+// A turn sends the conversation so far, with the live answers, and its own messages; its model, max_tokens, tools, extra and extra_body stand
+// before those of spec. Without max_tokens it asks for no length. An isolated nonce stands in front of each conversation's first message; a spawn
+// begins a conversation. The sessions of pre_session_spawns start with their parent, and a turn's delay follows the answer before it.
+//
+// It is an error if a turn sets a field that sweetspot sets itself, or the requests are not for the chat API.
+func NewDAG(dag *DAG, spec schema.Spec, seed Seed) (*Source, error) {
+	if spec.Request.API == "completions" {
+		return nil, errors.New("making requests: session trees of messages need the chat API")
+	}
+	w, err := newWriter(spec, seed, wholeNonce)
+	if err != nil {
+		return nil, err
+	}
+	replayed := &dagSessions{dag: dag, writer: w, requests: map[*dagTurn]*dagRequest{}}
+	for _, id := range slices.Sorted(maps.Keys(dag.sessions)) {
+		s := dag.sessions[id]
+		for i := range s.Turns {
+			request, err := newDAGRequest(&s.Turns[i], spec)
+			if err != nil {
+				return nil, fmt.Errorf("%s:%d: turn %d of session %q: %w", dag.file, s.line, i, id, err)
+			}
+			replayed.requests[&s.Turns[i]] = request
+		}
+	}
+	return &Source{sessions: replayed, writer: w, probe: Calibration{}.Words.orEstimate(shuffledWords{}, w)}, nil
+}
+
+// dagRequest is what a turn of a file sends, as far as it is known before the answers.
+type dagRequest struct {
+	encoder  *Encoder
+	messages string    // as a list without brackets
+	opening  [2]string // the same, around a nonce
+	limit    int64     // of the answer's tokens; 0 where there is none
+}
+
+func newDAGRequest(turn *dagTurn, spec schema.Spec) (*dagRequest, error) {
+	request, model := spec.Request, spec.Model
+	if turn.Model != nil {
+		model = *turn.Model
+	}
+	request.ExtraBody = map[string]any{}
+	for _, fields := range []map[string]any{spec.Request.ExtraBody, turn.Extra, turn.ExtraBody} {
+		maps.Copy(request.ExtraBody, fields)
+	}
+	if len(turn.Tools) > 0 {
+		request.ExtraBody["tools"] = turn.Tools
+	}
+	if temperature, ok := request.ExtraBody["temperature"].(float64); ok {
+		request.Temperature = temperature
+		delete(request.ExtraBody, "temperature")
+	}
+	if ignore, ok := request.ExtraBody["ignore_eos"].(bool); ok {
+		request.IgnoreEOS = ignore
+		delete(request.ExtraBody, "ignore_eos")
+	}
+	encoder, err := NewEncoder(model, request)
+	if err != nil {
+		return nil, err
+	}
+	messages := make([]string, len(turn.Messages))
+	for i, message := range turn.Messages {
+		messages[i] = string(message)
+	}
+	r := &dagRequest{encoder: encoder, messages: strings.Join(messages, ",")}
+	if turn.MaxTokens != nil {
+		r.limit = *turn.MaxTokens
+	}
+	before, after, err := openMessage(turn.Messages[0])
+	r.opening = [2]string{before, strings.Join(append([]string{after}, messages[1:]...), ",")}
+	return r, err
+}
+
+// openMessage cuts a message where a nonce goes: in front of its text.
+func openMessage(message json.RawMessage) (before, after string, err error) {
+	fields := map[string]json.RawMessage{}
+	if err := json.Unmarshal(message, &fields); err != nil {
+		return "", "", fmt.Errorf("parsing a message: %w", err)
+	}
+	content := strings.TrimSpace(string(fields["content"]))
+	delete(fields, "content")
+	rest, err := json.Marshal(fields)
+	if err != nil {
+		return "", "", fmt.Errorf("encoding a message: %w", err)
+	}
+	before = strings.TrimSuffix(string(rest), "}") + `,"content":`
+	switch {
+	case strings.HasPrefix(content, `"`):
+		return before + `"`, content[1:] + "}", nil
+	case strings.HasPrefix(content, "["):
+		parts := strings.TrimSpace(content[1:])
+		if parts != "]" {
+			parts = "," + parts
+		}
+		return before + `[{"type":"text","text":"`, `"}` + parts + "}", nil
+	}
+	return before + `"`, `"}`, nil // no content, or null
+}
+
+type dagSessions struct {
+	dag      *DAG
+	writer   *writer
+	requests map[*dagTurn]*dagRequest
+}
+
+func (d *dagSessions) session(at place) (*Session, error) {
+	n := place(len(d.dag.roots))
+	root := (at >> phaseBits) % n
+	if at%(1<<phaseBits) != inMeasured {
+		root = n - 1 - root
+	}
+	r := &replay{dagSessions: d, at: at}
+	session := r.session(d.dag.roots[root], nil)
+	if r.turns > mostTurns {
+		return nil, fmt.Errorf("making session %d: its tree has more than %d turns", at>>phaseBits, mostTurns)
+	}
+	return session, nil
+}
+
+// replay is the making of one session tree of a file.
+type replay struct {
+	*dagSessions
+	at    place
+	turns int
+}
+
+// dagSaid is a turn of a conversation: what it says, nil where it says nothing, and the nonce before it, of the first one alone.
+type dagSaid struct {
+	request *dagRequest
+	nonce   []byte
+}
+
+// session makes the session of a line that goes on with h.
+func (r *replay) session(s *dagSession, h []dagSaid) *Session {
+	session := &Session{}
+	opens := len(h) == 0
+	if len(s.PreSpawns) > 0 {
+		session.Turns = append(session.Turns, Turn{Forks: r.fork(s.PreSpawns, nil)})
+		h = append(slices.Clip(h), dagSaid{})
+	}
+	for i := range s.Turns {
+		if r.turns++; r.turns > mostTurns {
+			break
+		}
+		turn := &s.Turns[i]
+		said := dagSaid{request: r.requests[turn]}
+		if opens && i == 0 {
+			said.nonce = r.writer.nonces.append(nil, place(mix(uint64(r.at)+1)+uint64(r.turns)))
+		}
+		h = append(slices.Clip(h), said)
+		session.Turns = append(session.Turns, Turn{
+			Join:  s.joinsAt(i),
+			Delay: time.Duration(turn.Delay * float64(time.Millisecond)),
+			Build: buildDAG(h, i+1 < len(s.Turns) || len(turn.Forks) > 0),
+			Forks: append(r.fork(turn.forked(), h), r.fork(turn.spawned(), nil)...),
+		})
+	}
+	return session
+}
+
+// fork makes the sessions of lines; with h they inherit it.
+func (r *replay) fork(ids []string, h []dagSaid) []Fork {
+	var forks []Fork
+	for _, id := range ids {
+		forks = append(forks, Fork{Session: r.session(r.dag.sessions[id], h), Inherits: h != nil})
+	}
+	return forks
+}
+
+// buildDAG gives the Build of the turn that ends h.
+func buildDAG(h []dagSaid, wantText bool) func([]Answer) (Request, error) {
+	return func(answers []Answer) (Request, error) {
+		var messages []byte
+		for i, said := range h {
+			if said.request == nil {
+				continue
+			}
+			if len(messages) > 0 {
+				messages = append(messages, ',')
+			}
+			messages = said.append(messages)
+			if i+1 < len(h) {
+				messages = append(messages, `,{"role":"assistant","content":"`...)
+				messages = append(append(messages, jsonSafe(answers[i].Text)...), `"}`...)
+			}
+		}
+		r := h[len(h)-1].request
+		return Request{Body: r.encoder.of(messages, r.limit), OutputTokens: r.limit, WantText: wantText}, nil
+	}
+}
+
+// append writes the messages of a turn, without brackets.
+func (s dagSaid) append(b []byte) []byte {
+	if len(s.nonce) == 0 {
+		return append(b, s.request.messages...)
+	}
+	b = append(b, s.request.opening[0]...)
+	b = append(b, s.nonce...)
+	return append(b, s.request.opening[1]...)
+}
