@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -285,6 +286,31 @@ func TestAStopEndsThePointAndTheRun(t *testing.T) {
 	}
 	if d := document(t, carriedOn.Run); d.Exit(true) != ExitGood || len(carriedOn.Manifest().Executions) != 2 {
 		t.Errorf("exit %d after %d executions", d.Exit(true), len(carriedOn.Manifest().Executions))
+	}
+}
+
+func TestAStopInTheLastPointInterruptsTheRun(t *testing.T) {
+	w := newWorld()
+	w.measure = func(job Job, ended func(*measure.Record)) (measure.Outcome, error) {
+		o := driven(job, ended)
+		o.Interrupted = job.TrialName == "second"
+		return o, nil
+	}
+	plan, run := newRun(t, one())
+	execute(t, plan, run, w.deps(), results.Interrupted)
+	if got := kept(t, plan, run.Run); len(got) != 2 || got[0] != "baseline c=1 repeat 0 attempt 0 completed" || !strings.HasPrefix(got[1], "second c=1 repeat 0 attempt 0 interrupted") {
+		t.Errorf("rows %q", got)
+	}
+}
+
+func TestAContextThatEndedBeginsNothing(t *testing.T) {
+	w := newWorld()
+	plan, run := newRun(t, one())
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	status, err := Execute(ctx, plan, run, w.deps())
+	if status != results.Interrupted || err != nil || len(w.log) != 0 {
+		t.Errorf("the run ended %s, %v; happened: %v", status, err, w.log)
 	}
 }
 

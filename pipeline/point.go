@@ -16,8 +16,6 @@ func (e *execution) point(ctx context.Context, service Service, before Preflight
 	var stream streamed
 	if fault == nil {
 		outcome, stream = e.measure(ctx, service, job)
-	} else if e.stopped(ctx) {
-		return nil // it is the stop that kept the service from starting
 	}
 	for i := range outcome.Records {
 		outcome.Records[i] = e.redactRecord(outcome.Records[i])

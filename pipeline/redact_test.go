@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -91,6 +93,34 @@ func TestNoSecretIsStored(t *testing.T) {
 		}
 		checkText(t, "requests", asJSON(row))
 	}
+}
+
+// What survives a kill must not hold a secret either.
+func TestNoSecretIsStreamed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		plan, run := newRun(t, one())
+		w.measure = func(job Job, ended func(*measure.Record)) (measure.Outcome, error) {
+			o := driven(job, func(*measure.Record) {})
+			o.Records[0].Error = ptr("wrong key " + keyValue)
+			ended(&o.Records[0])
+			time.Sleep(2 * time.Second) // the stream is written every second
+			synctest.Wait()
+			n := 0
+			for row, err := range run.PartialRequests(results.MeasurementOf(job.Keys)) {
+				if n++; err != nil || *row.Error != "wrong key KEY" {
+					t.Errorf("the stream has %v, %v", *row.Error, err)
+				}
+			}
+			if n != 1 {
+				t.Errorf("%d requests are in the stream, want 1", n)
+			}
+			return o, nil
+		}
+		deps := w.deps()
+		deps.Redact = func(text string) string { return strings.ReplaceAll(text, keyValue, "KEY") }
+		execute(t, plan, run, deps, results.Completed)
+	})
 }
 
 // note is what of an event is shown to a person.

@@ -2,6 +2,7 @@ package results
 
 import (
 	"bytes"
+	"encoding/binary"
 	"os"
 	"slices"
 	"strings"
@@ -97,6 +98,33 @@ func TestAStreamWithADamagedTailGivesWhatIsBeforeIt(t *testing.T) {
 			t.Errorf("%d rows of 2, %v", len(rows), err)
 		}
 	})
+}
+
+// What is torn may ask for a terabyte.
+func TestABatchThatClaimsTooMuchIsNotAllocated(t *testing.T) {
+	w := newRun(t)
+	stream(t, w, keys(w.Run, pointA, 0, 0), 2, 1)
+	stream(t, w, keys(w.Run, pointB, 0, 0), 2)
+	whole, err := os.ReadFile(w.path(Measurement{pointA, 0, 0}.file(partial, streamEnding)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile(w.path(Measurement{pointB, 0, 0}.file(partial, streamEnding)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const mark, prefix = 8, 8 // the end of a stream; a continuation and the length of the metadata before each message
+	batch := whole[len(before)-mark:]
+	metadata := binary.LittleEndian.Uint32(batch[4:])
+	body := binary.LittleEndian.AppendUint64(nil, uint64(len(batch)-prefix-int(metadata)-mark))
+	at := bytes.Index(batch[:prefix+metadata], body)
+	if at < 0 {
+		t.Fatal("the length of the body does not stand where this test looks for it")
+	}
+	binary.LittleEndian.PutUint64(batch[at:], 1<<40)
+	if rows, err := untorn(whole); err != nil || len(rows) != 2 {
+		t.Errorf("%d rows of 2, %v", len(rows), err)
+	}
 }
 
 func TestAStreamOfAnotherVersionIsRefused(t *testing.T) {

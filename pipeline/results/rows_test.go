@@ -142,6 +142,21 @@ func TestColumnsAreNullableWhereAFigureCanBeMissing(t *testing.T) {
 	}
 }
 
+// A reader of the file sees null, where one of the rows sees an instant of 0.
+func TestAnInstantThatDidNotHappenIsNull(t *testing.T) {
+	l, err := layoutOf[measure.RequestRow](Requests, "0a1b2c3d")
+	if err != nil {
+		t.Fatal(err)
+	}
+	batch := encode(l, []measure.RequestRow{{Record: measure.Record{Dispatched: 7}}})
+	defer batch.Release()
+	for name, want := range map[string]bool{"dispatched_ns": false, "first_token_ns": true, "request_index": false, "ttft_s": true} {
+		if got := batch.Column(l.schema.FieldIndices(name)[0]).IsNull(0); got != want {
+			t.Errorf("%s is null: %v", name, got)
+		}
+	}
+}
+
 // other is a table as another build of sweetspot could write it.
 func other(t *testing.T, fields []arrow.Field, version string) string {
 	t.Helper()

@@ -1,0 +1,89 @@
+package results
+
+import (
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"sweetspot/runner/clock"
+	"sweetspot/runner/measure"
+)
+
+// long are n requests of 256 chunks each.
+func long(n int64) []measure.Record {
+	made := records(n)
+	for i := range made {
+		chunks := make([]int64, 256)
+		for j := range chunks {
+			chunks[j] = int64(i+1)*1e6 + int64(j)*5e7 + int64(i*j%1e6)
+		}
+		made[i].Chunks = chunks
+	}
+	return made
+}
+
+// BenchmarkWritePoint stores a point of that many requests with 256 chunks each.
+func BenchmarkWritePoint(b *testing.B) {
+	for _, n := range []int64{20, 10_000} {
+		b.Run(strconv.FormatInt(n, 10), func(b *testing.B) {
+			w, err := Create(filepath.Join(b.TempDir(), "store"), Manifest{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer w.Close()
+			requests := long(n)
+			var attempt int64
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := w.WritePoint(measure.Point{Keys: keys(w.Run, pointA, 0, attempt)}, requests); err != nil {
+					b.Fatal(err)
+				}
+				attempt++
+			}
+		})
+	}
+}
+
+// BenchmarkReadRequests reads back 10,000 requests with 256 chunks each.
+func BenchmarkReadRequests(b *testing.B) {
+	w, err := Create(filepath.Join(b.TempDir(), "store"), Manifest{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer w.Close()
+	if err := w.WritePoint(measure.Point{Keys: keys(w.Run, pointA, 0, 0)}, long(10_000)); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		for _, err := range w.Requests(Measurement{pointA, 0, 0}) {
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}
+
+// BenchmarkStream takes 1,000 ended requests with 256 chunks each and has them on disk.
+func BenchmarkStream(b *testing.B) {
+	w, err := Create(filepath.Join(b.TempDir(), "store"), Manifest{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer w.Close()
+	requests := long(1000)
+	var attempt int64
+	for b.Loop() {
+		s, err := w.Stream(keys(w.Run, pointA, 0, attempt), clock.New().Now)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, r := range requests {
+			s.Add(r)
+		}
+		if err := s.Close(); err != nil {
+			b.Fatal(err)
+		}
+		attempt++
+	}
+}
