@@ -52,7 +52,7 @@ func build(t testing.TB, session *Session) Request {
 // https://github.com/kubernetes-sigs/inference-perf/pull/693, https://github.com/vllm-project/guidellm/issues/103
 func TestCalibratedPromptsHaveTheLengthAskedFor(t *testing.T) {
 	for _, k := range tokenizers(t) {
-		for _, promptTokens := range []int64{512, 1024, 3000, 20000} {
+		for _, promptTokens := range []int64{512, 1024, 3000, 9000} {
 			for _, cache := range []string{"isolated", "shared"} {
 				for name, spec := range map[string]schema.Spec{"fixed": fixedSpec(promptTokens, cache), "random": randomSpec(promptTokens, cache)} {
 					t.Run(fmt.Sprintf("%s/%s %d %s", k.name, name, promptTokens, cache), func(t *testing.T) {
@@ -77,7 +77,7 @@ func checkLengths(t *testing.T, k tokenizer, spec schema.Spec, promptTokens int6
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range int64(8) {
+	for i := range int64(4) {
 		request := requestAt(t, source, measure.Measured, i)
 		counted, err := k.service(request)
 		if err != nil {
@@ -241,7 +241,7 @@ func TestEveryTextHasAWord(t *testing.T) {
 // Nothing measured: English at 1.3 tokens a word comes within a few percent.
 func TestTheEstimateIsNear(t *testing.T) {
 	k := tokenizer{count: func(text string) int64 {
-		n := int64(len(pieces.FindAllString(text, -1)))
+		n := int64(len(pieces(text)))
 		return n + int64(len(strings.Fields(text)))/8
 	}}
 	for _, spec := range []schema.Spec{fixedSpec(1000, "isolated"), randomSpec(1000, "isolated"), randomSpec(1000, "shared")} {
