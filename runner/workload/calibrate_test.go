@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"sweetspot/runner/measure"
 	"sweetspot/schema"
 )
@@ -217,6 +219,25 @@ func TestCalibrateSaysWhyItCannot(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "counts no more tokens") {
 		t.Errorf("a service that always counts 7: got %v", err)
 	}
+}
+
+func TestCalibratingAgainstAServiceThatLiesEnds(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		lie := rapid.Int64Range(-10, 5000)
+		target := rapid.Int64Range(1, 100_000).Draw(rt, "target")
+		sent := 0
+		search := newSearch(rapid.SampledFrom([]int64{0, deckWords}).Draw(rt, "deck"), func(size length) (int64, error) {
+			sent++
+			if size.words < 1 || size.fillers < 0 {
+				rt.Errorf("the text asked for is %+v", size)
+			}
+			return lie.Draw(rt, "count"), nil
+		})
+		fit, err := search.fit(target)
+		if err == nil && fit.Words < 1 || sent > maxCounts {
+			rt.Errorf("%d requests: %+v, %v", sent, fit, err)
+		}
+	})
 }
 
 func TestCalibrationAsksForOneToken(t *testing.T) {

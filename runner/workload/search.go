@@ -2,7 +2,7 @@ package workload
 
 import (
 	"cmp"
-	"fmt"
+	"errors"
 	"slices"
 )
 
@@ -27,6 +27,8 @@ const (
 	aimedShort  = 6   // tokens that the fillers shall have to make up
 	caution     = 16  // a step aims short by this part of its length, so as not to go past what the service takes
 )
+
+var errNotGrowing = errors.New("the service counts no more tokens in a longer prompt: its usage can't be relied on")
 
 func newSearch(deck int64, count func(length) (int64, error)) *search {
 	return &search{
@@ -68,7 +70,7 @@ func (s *search) sample(target int64) error {
 		return err
 	}
 	if _, rate := s.line(); rate <= 0 {
-		return fmt.Errorf("the service counts no more tokens in a longer prompt: its usage can't be relied on")
+		return errNotGrowing
 	}
 	return nil
 }
@@ -82,7 +84,10 @@ func (s *search) skip(target int64) (int64, error) {
 	if err := s.ask(length{words: leastWords + s.deck}); err != nil {
 		return 0, err
 	}
-	return ((target-s.words[leastWords])/s.deckTokens() - 1) * s.deck, nil
+	if s.deckTokens() <= 0 {
+		return 0, errNotGrowing
+	}
+	return max(0, (target-s.words[leastWords])/s.deckTokens()-1) * s.deck, nil
 }
 
 // deckTokens is the count of a deck; 0 where none was counted.
