@@ -81,8 +81,9 @@ func bare(w http.ResponseWriter, r *http.Request) {
 	e.reset(apiChat, layout{visible: costTokens, total: costTokens}, answer{}, true, "1", "tiny", 1796016106)
 	event := slices.Clone(e.tokens(1, 2, "", nil))
 	flush := http.NewResponseController(w).Flush
-	for range costTokens {
-		time.Sleep(costInterval)
+	began := time.Now()
+	for n := range costTokens {
+		time.Sleep(time.Until(began.Add(time.Duration(n+1) * costInterval))) // on schedule, as what it is compared with
 		_, _ = w.Write(event)
 		_ = flush()
 	}

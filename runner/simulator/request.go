@@ -170,7 +170,7 @@ func decodeWire(body []byte, model string) (*wireRequest, *apiError) {
 	if err := json.Unmarshal(body, wire); err != nil {
 		var mismatch *json.UnmarshalTypeError
 		if errors.As(err, &mismatch) && mismatch.Field != "" {
-			return nil, badRequest("body."+mismatch.Field, "%s must not be a %s", mismatch.Field, mismatch.Value)
+			return nil, badRequest("body."+mismatch.Field, "wrong type for %s: %s", mismatch.Field, mismatch.Value)
 		}
 		return nil, badRequest("body", "parsing the request's body: %v", err)
 	}
