@@ -73,7 +73,7 @@ func readValue(s string, at place) *node {
 	if !json.Valid([]byte(s)) {
 		return &node{kind: text, literal: s, place: at}
 	}
-	r := &reader{}
+	r := newReader("")
 	read := r.json(bytes.TrimSpace([]byte(s)))
 	if len(r.problems) > 0 { // such as a name that stands twice
 		return &node{kind: text, literal: s, place: at}

@@ -22,6 +22,12 @@ type reader struct {
 	file     string
 	problems Problems
 	nodes    int
+	full     bool                     // reading has been given up
+	lines    map[*node]map[string]int // of the names of each object
+}
+
+func newReader(file string) *reader {
+	return &reader{file: file, lines: map[*node]map[string]int{}}
 }
 
 func (r *reader) report(at place, format string, args ...any) *node {
@@ -29,26 +35,33 @@ func (r *reader) report(at place, format string, args ...any) *node {
 	return &node{kind: faulty, place: at}
 }
 
-// admit counts a node, and reports whether the tree has become too large or too deep.
+// admit counts a node. Where the tree has become too large or too deep it gives false, and reading is given up.
 func (r *reader) admit(at place) bool {
 	r.nodes++
-	return r.nodes <= maxNodes && len(at.path) <= maxDepth
+	if !r.full && (r.nodes > maxNodes || len(at.path) > maxDepth) {
+		r.full = true
+		at.path = at.path[:min(len(at.path), 1)]
+		r.report(at, "is too large: a preset has at most 200,000 values, at most 64 deep")
+	}
+	return !r.full
 }
-
-const tooLarge = "is too large: a preset has at most 200,000 values, at most 64 deep"
 
 // add puts a field into an object. A name that is there already is a problem.
 func (r *reader) add(parent *node, f field) {
-	if first := parent.get(f.name); first != nil {
-		r.report(f.key, "stands here for the second time (first in line %d): keep one", first.place.line)
+	if r.lines[parent] == nil {
+		r.lines[parent] = map[string]int{}
+	}
+	if first, twice := r.lines[parent][f.name]; twice {
+		r.report(f.key, "stands here for the second time (first in line %d): keep one", first)
 		return
 	}
+	r.lines[parent][f.name] = f.key.line
 	parent.fields = append(parent.fields, f)
 }
 
 // readTree reads a preset from CUE, YAML or JSON, as the file's ending says. The tree is nil where the text cannot be read at all.
 func readTree(filename string, src []byte) (*node, Problems) {
-	r := &reader{file: filename}
+	r := newReader(filename)
 	if filename == "-" {
 		r.file = "<stdin>"
 	}
@@ -69,7 +82,7 @@ func readTree(filename string, src []byte) (*node, Problems) {
 	if root != nil && root.kind != object && root.kind != faulty {
 		r.report(root.place, "must be fields such as model, service and workload, not %s", describe(root))
 	}
-	if root == nil || root.kind != object {
+	if root == nil || root.kind != object || r.full {
 		return nil, r.problems
 	}
 	return root, r.problems

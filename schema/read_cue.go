@@ -152,7 +152,7 @@ func (c cueReader) value(v cue.Value, or place) *node {
 	v, _ = v.Default()
 	at := c.at(valuePos(v), or)
 	if !c.admit(at) {
-		return c.report(at, tooLarge)
+		return &node{kind: faulty, place: at}
 	}
 	switch v.Kind() {
 	case cue.NullKind:
@@ -201,7 +201,7 @@ func (c cueReader) list(v cue.Value, at place) *node {
 	if err != nil {
 		return c.report(at, "%v", err)
 	}
-	for items.Next() && c.nodes <= maxNodes {
+	for items.Next() && !c.full {
 		item := at
 		item.path = at.path.with(indexed(len(read.items)))
 		read.items = append(read.items, c.value(items.Value(), item))
@@ -215,7 +215,7 @@ func (c cueReader) object(v cue.Value, at place) *node {
 	if err != nil {
 		return c.report(at, "%v", err)
 	}
-	for fields.Next() && c.nodes <= maxNodes {
+	for fields.Next() && !c.full {
 		name := fields.Selector().Unquoted()
 		key := c.at(fields.Value().Pos(), at.below(name))
 		read.fields = append(read.fields, field{name, key, c.value(fields.Value(), key)})

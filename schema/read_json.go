@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"sort"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -12,8 +13,11 @@ import (
 // json reads one JSON value, as RFC 8259 has it.
 func (r *reader) json(src []byte) *node {
 	decoder := jsontext.NewDecoder(bytes.NewReader(src), jsontext.AllowDuplicateNames(true))
-	j := jsonReader{reader: r, src: src, decoder: decoder}
+	j := jsonReader{reader: r, src: src, decoder: decoder, starts: lineStarts(src)}
 	root, err := j.value(nil)
+	if errors.Is(err, errGivenUp) {
+		return nil
+	}
 	if err == nil {
 		if _, err = decoder.ReadToken(); err == nil {
 			return r.report(j.at(decoder.InputOffset()-1, nil), "goes on after its end: a file holds one preset")
@@ -25,16 +29,30 @@ func (r *reader) json(src []byte) *node {
 	return root
 }
 
+var errGivenUp = errors.New("reading was given up")
+
 type jsonReader struct {
 	*reader
 	src     []byte
 	decoder *jsontext.Decoder
+	starts  []int // offsets at which lines begin
+}
+
+func lineStarts(src []byte) []int {
+	starts := []int{0}
+	for i, b := range src {
+		if b == '\n' {
+			starts = append(starts, i+1)
+		}
+	}
+	return starts
 }
 
 // at is the place of the byte at an offset.
 func (j jsonReader) at(offset int64, p path) place {
-	before := j.src[:min(int(offset), len(j.src))]
-	return place{file: j.file, line: bytes.Count(before, []byte("\n")) + 1, column: len(before) - bytes.LastIndexByte(before, '\n'), path: p}
+	at := min(int(offset), len(j.src))
+	line := sort.Search(len(j.starts), func(i int) bool { return j.starts[i] > at })
+	return place{file: j.file, line: line, column: at - j.starts[line-1] + 1, path: p}
 }
 
 // next is the place of the token that comes next.
@@ -61,9 +79,8 @@ func (j jsonReader) syntax(err error) *node {
 
 func (j jsonReader) value(p path) (*node, error) {
 	at := j.next(p)
-	admitted := j.admit(at)
-	if !admitted {
-		return j.report(at, tooLarge), j.decoder.SkipValue()
+	if !j.admit(at) {
+		return nil, errGivenUp
 	}
 	token, err := j.decoder.ReadToken()
 	if err != nil {

@@ -57,7 +57,7 @@ func (y yamlReader) place(n *yaml.Node, p path) place {
 func (y yamlReader) value(n *yaml.Node, p path) *node {
 	at := y.place(n, p)
 	if !y.admit(at) {
-		return y.report(at, tooLarge)
+		return &node{kind: faulty, place: at}
 	}
 	switch n.Kind {
 	case yaml.ScalarNode:
@@ -73,7 +73,7 @@ func (y yamlReader) value(n *yaml.Node, p path) *node {
 		read := &node{kind: list, place: at}
 		for i, item := range n.Content {
 			read.items = append(read.items, y.value(item, p.with(indexed(i))))
-			if y.nodes > maxNodes {
+			if y.full {
 				break
 			}
 		}
@@ -87,7 +87,7 @@ func (y yamlReader) value(n *yaml.Node, p path) *node {
 
 func (y yamlReader) mapping(n *yaml.Node, into *node) {
 	var merged []*yaml.Node
-	for i := 0; i+1 < len(n.Content) && y.nodes <= maxNodes; i += 2 {
+	for i := 0; i+1 < len(n.Content) && !y.full; i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		if key.Kind != yaml.ScalarNode {
 			y.report(y.place(key, into.place.path), "has a name that is not text")
