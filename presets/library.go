@@ -1,7 +1,7 @@
 // Package presets keeps presets: those that ship with sweetspot.
 //
-// The shipped ones lie in library and are embedded; each is complete, and says in its first line when to use it. The package only reads: validating a preset
-// is package schema's, running it package pipeline's.
+// The shipped ones lie in library and are embedded; each is complete, and says in its first line when to use it. The package only reads: validating
+// a preset is package schema's, running it package pipeline's.
 package presets
 
 import (

@@ -11,8 +11,8 @@ import (
 
 // checker holds one part of a preset against the specification, and puts into words what CUE finds.
 //
-// CUE gives only some of the faults of a value at once. So a value that is not valid as a whole is judged part by part, down to the scalars that are to blame;
-// rules between fields are looked at where all parts are good by themselves.
+// CUE gives only some of the faults of a value at once. So a value that is not valid as a whole is judged part by part, down to the scalars that
+// are to blame; rules between fields are looked at where all parts are good by themselves.
 type checker struct {
 	*definitions
 	problems Problems
@@ -106,8 +106,8 @@ func (c *checker) fields(s *shape, n *node) bool {
 	return c.one(s, n, known, len(strange) > 0) && good
 }
 
-// free judges a field whose name the specification does not list: it may have rules for names, or be no field at all. A name that was meant instead is added
-// to meant.
+// free judges a field whose name the specification does not list: it may have rules for names, or be no field at all. A name that was meant
+// instead is added to meant.
 func (c *checker) free(s *shape, f field, meant *[]string) bool {
 	if f.value.hasFaulty() && s.each == nil {
 		return false

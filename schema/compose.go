@@ -7,11 +7,11 @@ import (
 	"cuelang.org/go/cue"
 )
 
-// compose gives a valid n with its defaults as JSON from the parts of it that CUE has found valid by themselves, or false where that does not say it all:
-// then n is judged as a whole. Ten thousand trials that differ in a few values are so validated at the cost of those values.
+// compose gives a valid n with its defaults as JSON from the parts of it that CUE has found valid by themselves, or false where that does not say
+// it all: then n is judged as a whole. Ten thousand trials that differ in a few values are so validated at the cost of those values.
 //
-// An object is valid where each field is, none is unknown, none required is missing, and of alternatives there is one. That holds because rules between
-// fields stand in rules.cue for the items of lists alone, which are judged whole.
+// An object is valid where each field is, none is unknown, none required is missing, and of alternatives there is one. That holds because rules
+// between fields stand in rules.cue for the items of lists alone, which are judged whole.
 func (c *checker) compose(s *shape, n *node) ([]byte, bool) {
 	if n.kind == faulty {
 		return nil, false

@@ -17,8 +17,8 @@ import (
 const jsonSchemaComment = "Made of sweetspot's CUE specification, for completion and checking in editors. Rules between fields are left out: only " +
 	"sweetspot validate knows them all."
 
-// JSONSchema is the specification of a preset as JSON Schema (2020-12), for editors. It knows each field by itself; rules between fields are left out,
-// and it says so.
+// JSONSchema is the specification of a preset as JSON Schema (2020-12), for editors. It knows each field by itself; rules between fields are left
+// out, and it says so.
 func JSONSchema() ([]byte, error) {
 	ctx := cuecontext.New()
 	withoutRules := slices.DeleteFunc(slices.Clone(sources), func(name string) bool { return name == "rules.cue" })
@@ -50,8 +50,8 @@ func JSONSchema() ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// merge puts the parts that a preset is made of into one object: each part by itself is closed to the fields of the others. No part is required, since
-// a trial may bring what the preset leaves out.
+// merge puts the parts that a preset is made of into one object: each part by itself is closed to the fields of the others. No part is required,
+// since a trial may bring what the preset leaves out.
 func merge(made map[string]any) {
 	parts, _ := made["allOf"].([]any)
 	properties := map[string]any{}
@@ -164,7 +164,8 @@ func portablePatterns(patterns map[string]any) map[string]any {
 
 var letter = regexp.MustCompile(`[a-z]`)
 
-// portable writes a pattern that ignores case as JSON Schema can: its (?i) is Go's alone. Such patterns of the specification have no classes of letters.
+// portable writes a pattern that ignores case as JSON Schema can: its (?i) is Go's alone. Such patterns of the specification have no classes of
+// letters.
 func portable(pattern string) string {
 	rest, ignores := strings.CutPrefix(pattern, "(?i)")
 	if !ignores {

@@ -10,8 +10,8 @@ import (
 
 // Options change a preset before it is validated, as the command line does.
 type Options struct {
-	// Set has assignments such as "load.requests=100". The value is JSON where it reads as JSON, else text; null removes the field. A path may not be set
-	// twice.
+	// Set has assignments such as "load.requests=100". The value is JSON where it reads as JSON, else text; null removes the field. A path may
+	// not be set twice.
 	Set []string
 	// Flags has sweeps by the name of their field in load, such as "request_concurrency": "1,2,4".
 	Flags map[string]string
@@ -43,7 +43,7 @@ func (opts Options) overrides() ([]override, Problems) {
 	for i, o := range all {
 		for _, earlier := range all[:i] {
 			if o.path.overlaps(earlier.path) {
-				problems = append(problems, Problem{File: o.place.file, Path: o.place.path.String(), Message: "is set by " + earlier.place.file + " as well: keep one"})
+				problems = append(problems, o.place.problem("is set by "+earlier.place.file+" as well: keep one"))
 			}
 		}
 	}

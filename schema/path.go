@@ -54,7 +54,8 @@ func (p path) within(outer path) bool {
 // overlaps reports whether setting one of the paths sets a part of the other.
 func (p path) overlaps(q path) bool { return p.within(q) || q.within(p) }
 
-var errPath = errors.New(`a path is field names with dots between them, such as load.concurrency; a name with a dot in it is quoted, as in request.headers."x.y"`)
+var errPath = errors.New("a path is field names with dots between them, such as load.concurrency; " +
+	`a name with a dot in it is quoted, as in request.headers."x.y"`)
 
 // parsePath reads a path as [path.String] writes it. A list is set as a whole: paths have no indices.
 func parsePath(s string) (path, error) {

@@ -30,12 +30,13 @@ func (c Conflicts) Error() string {
 // caps are those of one point. 0 is a cap that is not set.
 type caps struct{ session, request, warmup, prefill int64 }
 
-// Points are the points of l in ascending order: every combination of its swept caps, or with Zip their values step by step, a single value holding in
-// each step. A load that sets neither concurrency nor request_concurrency has the concurrencies 1, 2, 4, 8 and 16.
+// Points are the points of l in ascending order: every combination of its swept caps, or with Zip their values step by step, a single value holding
+// in each step. A load that sets neither concurrency nor request_concurrency has the concurrencies 1, 2, 4, 8 and 16.
 //
-// In every point prefill <= request <= session, where a cap that is not set is skipped (prefill is then held against session); the warmup cap is a request
-// cap too, and prefill is at most the cap of each phase. Oversubscribe lifts request <= session. Clip lowers caps to the chain and merges the points that
-// became equal. Combinations that break the chain, and a number of requests below what is kept in flight, are [Conflicts]: then there are no points.
+// In every point prefill <= request <= session, where a cap that is not set is skipped (prefill is then held against session); the warmup cap is a
+// request cap too, and prefill is at most the cap of each phase. Oversubscribe lifts request <= session. Clip lowers caps to the chain and merges
+// the points that became equal. Combinations that break the chain, and a number of requests below what is kept in flight, are [Conflicts]: then
+// there are no points.
 func (l Load) Points() ([]PointLoad, error) {
 	l = l.withConcurrency()
 	asked, conflicts := l.combinations()
@@ -97,7 +98,8 @@ func (l Load) combinations() ([]caps, Conflicts) {
 		}
 	}
 	if count > maxPoints {
-		return nil, Conflicts{{names[longest], "makes more than 100,000 points with the other caps: sweep fewer values, or set zip: true to step them together"}}
+		return nil, Conflicts{{names[longest], "makes more than 100,000 points with the other caps: sweep fewer values, or set zip: true to step " +
+			"them together"}}
 	}
 	combined := make([]caps, 0, count)
 	for _, session := range values[0] {
@@ -213,5 +215,6 @@ func (l Load) tooFew(points []PointLoad) Conflicts {
 	slots = slices.Compact(slices.Sorted(slices.Values(slots)))
 	most := slots[len(slots)-1]
 	listed := strings.Fields(strings.Trim(fmt.Sprint(slots), "[]"))
-	return Conflicts{{"requests", fmt.Sprintf("is %d, fewer than the %s that points keep in flight: ask for %d or more, or leave it out", *l.Requests, words(listed, "and"), most)}}
+	return Conflicts{{"requests", fmt.Sprintf("is %d, fewer than the %s that points keep in flight: ask for %d or more, or leave it out",
+		*l.Requests, words(listed, "and"), most)}}
 }

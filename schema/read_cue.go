@@ -15,7 +15,8 @@ import (
 	"cuelang.org/go/cue/token"
 )
 
-// cue evaluates a CUE file by itself: its regular fields are the preset. Nothing is fetched and no other file is read; CUE's own packages can be imported.
+// cue evaluates a CUE file by itself: its regular fields are the preset. Nothing is fetched and no other file is read; CUE's own packages can be
+// imported.
 func (r *reader) cue(src []byte) *node {
 	c := cueReader{r}
 	file, err := parser.ParseFile(r.file, src, parser.ParseComments)

@@ -132,7 +132,8 @@ var (
 	yamlYesNo   = regexp.MustCompile(`^(?i:y|yes|n|no|on|off)$`)
 	yamlNaN     = regexp.MustCompile(`^(?i:[-+]?\.inf|\.nan)$`)
 	yamlZero    = regexp.MustCompile(`^[-+]?0[0-9_]+$`)
-	yamlStrange = regexp.MustCompile(`^[-+]?(0[oO]?[0-7_]+|0[xX][0-9a-fA-F_]+|0[bB][01_]+|[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?|[0-9][0-9_]*(\.[0-9_]*)?([eE][-+]?[0-9]+)?)$`)
+	yamlStrange = regexp.MustCompile(`^[-+]?(0[oO]?[0-7_]+|0[xX][0-9a-fA-F_]+|0[bB][01_]+|` +
+		`[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?|[0-9][0-9_]*(\.[0-9_]*)?([eE][-+]?[0-9]+)?)$`)
 )
 
 func (y yamlReader) scalar(n *yaml.Node, at place) *node {

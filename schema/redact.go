@@ -16,7 +16,8 @@ var (
 	bearerPattern   = regexp.MustCompile(`(?i)\b(bearer\s+)[A-Za-z0-9._~+/=-]{16,}`)
 	basicPattern    = regexp.MustCompile(`(?i)\b(basic\s+)([A-Za-z0-9+/=_-]{8,})`)
 	keyPattern      = regexp.MustCompile(`\b(?:sk|pk|rk|hf|ghp|gho|ghs|glpat|xox[abprs]|nvapi|gsk|AKIA|AIza)[-_A-Za-z0-9]{16,}`)
-	assignedPattern = regexp.MustCompile(`(?i)((?:authorization|api[-_]?key|secret|passw(?:or)?d|[-_]token|cookie)["']?[ \t]*[:=][ \t]*["']?)[^\s"'\\,{}\[\]]{6,}`)
+	assignedPattern = regexp.MustCompile(`(?i)((?:authorization|api[-_]?key|secret|passw(?:or)?d|[-_]token|cookie)` +
+		`["']?[ \t]*[:=][ \t]*["']?)[^\s"'\\,{}\[\]]{6,}`)
 )
 
 // RedactText is s without the user names and passwords of URLs, and without what looks like a key.
@@ -38,10 +39,11 @@ func redactBasic(s string) string {
 	return parts[1] + Redacted
 }
 
-// Redact is the text of a preset as it may be stored: the user names and passwords of URLs, and in comments as elsewhere what looks like a key, are replaced.
+// Redact is the text of a preset as it may be stored: the user names and passwords of URLs, and in comments as elsewhere what looks like a key, are
+// replaced.
 //
-// A secret that only evaluation puts together, such as a URL added up from parts, does not show in the text. Then the preset's values stand in its place,
-// as JSON.
+// A secret that only evaluation puts together, such as a URL added up from parts, does not show in the text. Then the preset's values stand in its
+// place, as JSON.
 func Redact(filename string, src []byte) []byte {
 	redacted := RedactText(string(src))
 	before, _ := readTree(filename, src)

@@ -13,8 +13,8 @@ import (
 // Read reads, changes and validates a preset. filename says how src is read, by its ending (.cue, .yaml, .yml, .json), and stands in problems; "-" is
 // standard input, read as YAML. No other file is opened, and nothing is fetched.
 //
-// The preset has all defaults filled in; each of its trials, and each point of its load, has been checked. An error is [Problems], every fault found, or
-// says that the specification itself is broken.
+// The preset has all defaults filled in; each of its trials, and each point of its load, has been checked. An error is [Problems], every fault
+// found, or says that the specification itself is broken.
 func Read(filename string, src []byte, opts Options) (*Preset, error) {
 	root, problems := readTree(filename, src)
 	if root == nil {
@@ -115,7 +115,7 @@ func (v *validator) settingsOf(root *node) (*settings, error) {
 	common := &settings{}
 	for _, s := range v.definitions.settings.fields {
 		n := root.get(s.name)
-		if n == nil && len(s.fields) == 0 || s.name == "trials" && n == nil || s.name == "matrix" && n == nil {
+		if n == nil && s.optional {
 			continue
 		}
 		written, problems := v.check(s, n, root.place)
@@ -176,7 +176,8 @@ func (v *validator) ineffective(root *node, all []trial) {
 			continue
 		}
 		if !slices.ContainsFunc(all, func(t trial) bool { return t.spec.at(o.path).comesFrom(o.place.file) }) {
-			v.problems = append(v.problems, o.place.problem("has no effect: every trial sets it as well; set it in the trials, as in --set trials.NAME."+o.path.String()))
+			message := "has no effect: every trial sets it as well; set it in the trials, as in --set trials.NAME." + o.path.String()
+			v.problems = append(v.problems, o.place.problem(message))
 		}
 	}
 }

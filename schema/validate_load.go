@@ -85,8 +85,8 @@ func (v *validator) load(root *node, common *settings, trials []Trial) {
 		blame("concurrency", "makes %d points of %d trials: a preset has at most 100,000", all, len(trials))
 	}
 	if i := slices.IndexFunc(trials, func(t Trial) bool { return !t.Spec.Workload.Forks() }); load.Oversubscribe && i >= 0 {
-		blame("oversubscribe", "is for session trees that fork, which alone have more requests in flight than trees; the workload %s does not fork: leave it out",
-			trials[i].Spec.Workload.Name())
+		blame("oversubscribe", "is for session trees that fork, which alone have more requests in flight than trees; "+
+			"the workload %s does not fork: leave it out", trials[i].Spec.Workload.Name())
 	}
 	if load.WarmupRequests != nil && *load.WarmupRequests == 0 && load.WarmupRequestConcurrency != nil {
 		blame("warmup_request_concurrency", "has no effect without warmup: warmup_requests is 0")
