@@ -22,14 +22,15 @@ const version = "0.1.0"
 
 // cli is the command tree.
 type cli struct {
-	Run      runCmd      `cmd:"" help:"Drive every point of a preset, store the results and choose a winner."`
-	Init     initCmd     `cmd:"" help:"Write a preset to start from."`
-	Validate validateCmd `cmd:"" help:"Check a preset; nothing is started."`
-	Plan     planCmd     `cmd:"" help:"Show the trials and points of a preset; nothing is started."`
-	Show     showCmd     `cmd:"" help:"Show a stored run with the rule that it was run with."`
-	Select   selectCmd   `cmd:"" help:"Choose again from a stored run with another rule; nothing is started."`
-	Schema   schemaCmd   `cmd:"" help:"Print the specification of presets."`
-	Simulate simulateCmd `cmd:"" help:"Serve the simulated GPU service, for any OpenAI client."`
+	Run       runCmd       `cmd:"" help:"Drive every point of a preset, store the results and choose a winner."`
+	Init      initCmd      `cmd:"" help:"Write a preset to start from."`
+	Validate  validateCmd  `cmd:"" help:"Check a preset; nothing is started."`
+	Plan      planCmd      `cmd:"" help:"Show the trials and points of a preset; nothing is started."`
+	Show      showCmd      `cmd:"" help:"Show a stored run with the rule that it was run with."`
+	Select    selectCmd    `cmd:"" help:"Choose again from a stored run with another rule; nothing is started."`
+	Schema    schemaCmd    `cmd:"" help:"Print the specification of presets."`
+	Simulate  simulateCmd  `cmd:"" help:"Serve the simulated GPU service, for any OpenAI client."`
+	Calibrate calibrateCmd `cmd:"" help:"Measure up to which load this machine can be trusted as a client."`
 
 	Version kong.VersionFlag `help:"Print the version."`
 }
