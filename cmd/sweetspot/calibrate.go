@@ -66,6 +66,19 @@ func (c *calibrateCmd) Run(ctx context.Context, p *process) error {
 	return p.printCalibration(calibration)
 }
 
+// warnBeyond warns of a plan that has more in flight at once than this machine's calibration, where the store has one, says can be trusted.
+func (p *process) warnBeyond(store string, mostInFlight int64) {
+	calibration, err := bench.ReadCalibration(store)
+	switch {
+	case err != nil:
+		fmt.Fprintf(p.stderr, "sweetspot: left out: %v\n", err)
+	case calibration != nil:
+		if warning := bench.Beyond(*calibration, mostInFlight); warning != "" {
+			fmt.Fprintf(p.stderr, "sweetspot: %s\n", warning)
+		}
+	}
+}
+
 // endedByInterrupt gives a context that ends at the first interrupt. stop must be called.
 func (p *process) endedByInterrupt(ctx context.Context) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
