@@ -137,6 +137,18 @@ func TestIdsAreOfWhatIsMeasured(t *testing.T) {
 	}
 }
 
+func TestAPointIsWhatWasMeasuredNotWhatWasAsked(t *testing.T) {
+	with := func(request int64) Point {
+		preset := chat()
+		preset.Load.Concurrency, preset.Load.RequestConcurrency, preset.Load.Clip = []int64{4}, []int64{request}, true
+		return planOf(t, preset).Trials[0].Points[0]
+	}
+	clipped, plain := with(9), with(4)
+	if clipped.AskedRequestConcurrency == nil || *clipped.RequestConcurrency != 4 || clipped.ID != plain.ID {
+		t.Errorf("clipped to %+v with id %s, want %s", clipped.PointLoad, clipped.ID, plain.ID)
+	}
+}
+
 // A password in a URL must not be in an id either: a hash of little else gives a short one away.
 func TestIdsDoNotHoldSecrets(t *testing.T) {
 	with := func(userinfo string) [2]string {

@@ -240,7 +240,7 @@ func TestEveryFlippedByteIsNoticed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for at := 0; at < len(whole); at += 503 {
+	for at := 0; at < len(whole); at += 2003 {
 		flipped := bytes.Clone(whole)
 		flipped[at] ^= 1 << (at % 8)
 		if err := os.WriteFile(path, flipped, fileMode); err != nil {
@@ -293,10 +293,10 @@ func TestATornChecksumDoesNotHideTheNext(t *testing.T) {
 		t.Fatal(err)
 	}
 	writePoint(t, w, keys(w.Run, pointA, 0, 0), measure.PointCompleted, 2)
-	rows, broken := w.Points()
+	done, broken := w.Completed() // looks at the checksum of either file
 	wantNone(t, broken)
-	if len(rows) != 1 {
-		t.Errorf("%d rows", len(rows))
+	if len(done) != 1 {
+		t.Errorf("%d measurements are whole, want 1", len(done))
 	}
 }
 
