@@ -62,7 +62,7 @@ func exchangesOf(o measure.Outcome) ([]Exchange, error) {
 		}
 		all[i] = Exchange{
 			ID: fmt.Sprintf("%s-%d", requestID, r.Index), Lane: r.Lane, Spread: r.Phase != measure.Measured,
-			Dispatched: r.Dispatched, FirstToken: r.FirstToken, Ended: r.Ended, Tokens: *r.OutputTokens, Chunks: r.Chunks,
+			Ready: r.Scheduled, Dispatched: r.Dispatched, FirstToken: r.FirstToken, Ended: r.Ended, Tokens: *r.OutputTokens, Chunks: r.Chunks,
 		}
 	}
 	return all, nil

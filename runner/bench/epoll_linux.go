@@ -92,6 +92,7 @@ func (p *poller) start(lane int64) error {
 	s := &p.streams[lane]
 	s.fd, s.lane = fd, lane
 	p.byFD[int32(fd)] = s
+	dispatched := p.clock.Now()
 	if err := unix.Connect(fd, &unix.SockaddrInet4{Port: int(address.Port()), Addr: address.Addr().As4()}); err != nil {
 		return fmt.Errorf("connecting: %w", err)
 	}
@@ -101,14 +102,16 @@ func (p *poller) start(lane int64) error {
 	if err := unix.EpollCtl(p.epoll, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(fd)}); err != nil {
 		return fmt.Errorf("watching a socket: %w", err)
 	}
-	return p.send(s)
+	return p.send(s, dispatched)
 }
 
-func (p *poller) send(s *polled) error {
+// send sends a stream's next request, whose latency begins at an instant.
+func (p *poller) send(s *polled, dispatched clock.Instant) error {
 	s.count = counter{}
-	s.now = Exchange{ID: fmt.Sprintf("%s-%d-%d", requestID, s.lane, s.round), Lane: s.lane, Spread: s.round == 0 && p.load.Spread > 0}
+	ready := s.now.Ended // of the request before, if there was one
+	s.now = Exchange{ID: fmt.Sprintf("%s-%d-%d", requestID, s.lane, s.round), Lane: s.lane, Spread: s.round == 0 && p.load.Spread > 0, Ready: ready}
 	p.request = p.script.append(p.request[:0], s.now.ID)
-	s.now.Dispatched = p.clock.Now()
+	s.now.Dispatched = dispatched
 	if n, err := unix.Write(s.fd, p.request); err != nil || n < len(p.request) {
 		return fmt.Errorf("writing a request: %d of %d bytes: %w", n, len(p.request), err)
 	}
@@ -129,7 +132,7 @@ func (p *poller) read(s *polled) error {
 	p.seen = append(p.seen, s.now)
 	s.round++
 	if s.round < p.load.rounds() {
-		return p.send(s)
+		return p.send(s, p.clock.Now())
 	}
 	p.left--
 	return unix.EpollCtl(p.epoll, unix.EPOLL_CTL_DEL, s.fd, nil)

@@ -15,7 +15,8 @@ import (
 type Exchange struct {
 	ID         string // as the service's log has it
 	Lane       int64
-	Spread     bool // started while the streams were still being started: no part of the figures
+	Spread     bool          // started while the streams were still being started: no part of the figures
+	Ready      clock.Instant // the lane was free for it
 	Dispatched clock.Instant
 	FirstToken clock.Instant
 	Ended      clock.Instant
@@ -132,23 +133,30 @@ func peakInFlight(exchanges []Exchange) int64 {
 	return most
 }
 
-// refills are how long the lanes took from the end of a request to the dispatch of their next, in seconds, sorted.
-func refills(exchanges []Exchange) []float64 {
+// turnaround is what lies between two requests of a lane, in seconds, sorted.
+type turnaround struct {
+	free   []float64 // from the end of a response, which is its [DONE], to the lane's being free: the rest of the body
+	refill []float64 // from then to the dispatch of the next request
+}
+
+func turnaroundOf(exchanges []Exchange) turnaround {
 	byLane := map[int64][]*Exchange{}
 	for i := range exchanges {
 		byLane[exchanges[i].Lane] = append(byLane[exchanges[i].Lane], &exchanges[i])
 	}
-	var waits []float64
+	var t turnaround
 	for _, lane := range byLane {
 		slices.SortFunc(lane, func(a, b *Exchange) int { return cmp.Compare(a.Dispatched, b.Dispatched) })
 		for i, e := range lane[1:] {
 			if !e.Spread {
-				waits = append(waits, e.Dispatched.Sub(lane[i].Ended).Seconds())
+				t.free = append(t.free, e.Ready.Sub(lane[i].Ended).Seconds())
+				t.refill = append(t.refill, e.Dispatched.Sub(e.Ready).Seconds())
 			}
 		}
 	}
-	slices.Sort(waits)
-	return waits
+	slices.Sort(t.free)
+	slices.Sort(t.refill)
+	return t
 }
 
 // output is the throughput of the exchanges after the spread, from their first dispatch to their last end, and their times to first token,

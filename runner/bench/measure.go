@@ -39,7 +39,8 @@ type Result struct {
 	FirstP99        *float64
 	ChunkP50        *float64 // the same of all events with a token; nil: the tool stamps none
 	ChunkP99        *float64
-	RefillP99       *float64 // from the end of a lane's request to the dispatch of its next
+	FreeP99         *float64 // from a response's [DONE] to the lane's being free; 0 for the floor, which calls the end of the body the end
+	RefillP99       *float64 // from a lane's being free to the dispatch of its next request
 }
 
 // Measure runs a tool once, as a process of its own, against a service of its own, and holds what it saw against the service's log.
@@ -112,10 +113,12 @@ func resultOf(l Load, used usage, seen []Exchange, f Fidelity) Result {
 	for _, e := range seen {
 		events += e.Tokens
 	}
+	turn := turnaroundOf(seen)
 	r := Result{
 		CPUPerEvent: used.CPU.Seconds() / float64(events), StartCPU: used.StartCPU.Seconds(), PeakInFlight: peakInFlight(seen),
 		ReadP99: measure.Quantile(f.Read, 99), FirstP50: measure.Quantile(f.First, 50), FirstP99: measure.Quantile(f.First, 99),
-		ChunkP50: measure.Quantile(f.Chunk, 50), ChunkP99: measure.Quantile(f.Chunk, 99), RefillP99: measure.Quantile(refills(seen), 99),
+		ChunkP50: measure.Quantile(f.Chunk, 50), ChunkP99: measure.Quantile(f.Chunk, 99),
+		FreeP99: measure.Quantile(turn.free, 99), RefillP99: measure.Quantile(turn.refill, 99),
 	}
 	if used.IdleBytes != nil && used.PeakBytes != nil {
 		each := float64(*used.PeakBytes-*used.IdleBytes) / float64(l.Streams)
@@ -157,6 +160,7 @@ func Median(results []Result) Result {
 		FirstP99:        float(func(r *Result) *float64 { return r.FirstP99 }),
 		ChunkP50:        float(func(r *Result) *float64 { return r.ChunkP50 }),
 		ChunkP99:        float(func(r *Result) *float64 { return r.ChunkP99 }),
+		FreeP99:         float(func(r *Result) *float64 { return r.FreeP99 }),
 		RefillP99:       float(func(r *Result) *float64 { return r.RefillP99 }),
 	}
 }

@@ -119,6 +119,8 @@ func gather(seen [][]Exchange, errs []error) ([]Exchange, error) {
 }
 
 func (s script) stream(ctx context.Context, c clock.Clock, l Load, lane int64) ([]Exchange, error) {
+	dispatched := c.Now() // of the first request: what a latency begins with, the connecting included, as the engine's
+	ready := dispatched
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", s.address)
 	if err != nil {
 		return nil, err
@@ -129,16 +131,19 @@ func (s script) stream(ctx context.Context, c clock.Clock, l Load, lane int64) (
 	var request []byte
 	seen := make([]Exchange, 0, l.rounds())
 	for round := range l.rounds() {
-		e := Exchange{ID: fmt.Sprintf("%s-%d-%d", requestID, lane, round), Lane: lane, Spread: round == 0 && l.Spread > 0}
+		e := Exchange{ID: fmt.Sprintf("%s-%d-%d", requestID, lane, round), Lane: lane, Spread: round == 0 && l.Spread > 0, Ready: ready}
 		request = s.append(request[:0], e.ID)
-		e.Dispatched = c.Now()
+		if round > 0 {
+			dispatched = c.Now()
+		}
+		e.Dispatched = dispatched
 		if _, err := conn.Write(request); err != nil {
 			return nil, err
 		}
 		if err := s.read(conn, c, &buf, &e); err != nil {
 			return nil, err
 		}
-		seen = append(seen, e)
+		seen, ready = append(seen, e), e.Ended
 	}
 	return seen, nil
 }

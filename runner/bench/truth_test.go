@@ -151,14 +151,14 @@ func TestCounterSplits(t *testing.T) {
 func TestLanes(t *testing.T) {
 	seen := []Exchange{
 		{Lane: 0, Spread: true, Dispatched: 1, FirstToken: 5, Ended: 10, Tokens: 9},
-		{Lane: 0, Dispatched: 12, FirstToken: 15, Ended: 20, Tokens: 3},
+		{Lane: 0, Ready: 11, Dispatched: 12, FirstToken: 15, Ended: 20, Tokens: 3},
 		{Lane: 1, Dispatched: 10, FirstToken: 14, Ended: 30, Tokens: 5},
 	}
 	if peak := peakInFlight(seen); peak != 2 {
 		t.Errorf("peak %d, want 2: an end and a dispatch at one instant are not two at once", peak)
 	}
-	if waits := refills(seen); len(waits) != 1 || waits[0] != 2e-9 {
-		t.Errorf("refills %v, want 2 ns", waits)
+	if got := fmt.Sprint(turnaroundOf(seen)); got != "{[1e-09] [1e-09]}" {
+		t.Errorf("turnaround %s, want 1 ns and 1 ns", got)
 	}
 	perSecond, ttft := output(seen)
 	if perSecond != 8/20e-9 || fmt.Sprint(ttft) != "[3e-09 4e-09]" {

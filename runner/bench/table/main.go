@@ -86,14 +86,14 @@ func (c comparison) load(ctx context.Context, load bench.Load) error {
 	return nil
 }
 
-const header = "| case | tool | CPU µs/event | KiB/stream | in flight | tok/s (of what is possible) | TTFT p50, p99 ms | first token's stamp lag p50, p99 ms | chunks' p50, p99 ms | read behind dispatch p99 ms | refill p99 µs | start CPU ms |\n" +
-	"|---|---|---|---|---|---|---|---|---|---|---|---|"
+const header = "| case | tool | CPU µs/event | KiB/stream | in flight | tok/s (of what is possible) | TTFT p50, p99 ms | first token's stamp lag p50, p99 ms | chunks' p50, p99 ms | read behind dispatch p99 ms | [DONE] to free p99 ms | free to dispatch p99 µs | start CPU ms |\n" +
+	"|---|---|---|---|---|---|---|---|---|---|---|---|---|"
 
 func (c comparison) row(load bench.Load, tool string, r bench.Result) {
-	fmt.Fprintf(c.out, "| %s | %s | %.1f | %s | %d | %.0f (%.1f %%) | %s, %s | %s, %s | %s, %s | %s | %s | %.0f |\n", load.Name(), tool,
+	fmt.Fprintf(c.out, "| %s | %s | %.1f | %s | %d | %.0f (%.1f %%) | %s, %s | %s, %s | %s, %s | %s | %s | %s | %.0f |\n", load.Name(), tool,
 		1e6*r.CPUPerEvent, figure(r.BytesPerStream, 1./1024, 1), r.PeakInFlight, r.TokensPerSecond, 100*r.TokensPerSecond/load.Possible(),
 		figure(r.TTFTP50, 1e3, 1), figure(r.TTFTP99, 1e3, 1), figure(r.FirstP50, 1e3, 2), figure(r.FirstP99, 1e3, 2),
-		figure(r.ChunkP50, 1e3, 2), figure(r.ChunkP99, 1e3, 2), figure(r.ReadP99, 1e3, 2), figure(r.RefillP99, 1e6, 0), 1e3*r.StartCPU)
+		figure(r.ChunkP50, 1e3, 2), figure(r.ChunkP99, 1e3, 2), figure(r.ReadP99, 1e3, 2), figure(r.FreeP99, 1e3, 2), figure(r.RefillP99, 1e6, 0), 1e3*r.StartCPU)
 }
 
 func figure(value *float64, scale float64, digits int) string {
