@@ -73,14 +73,14 @@ func (e *engine) arrival(at, blocked clock.Instant, f *feed) (clock.Instant, boo
 	if !ok {
 		return blocked, false
 	}
-	t := &tree{settled: make(chan struct{}), late: at < blocked}
+	t := &tree{settled: make(chan struct{}), behind: at < blocked}
 	if !e.open(t) {
 		return blocked, false
 	}
 	t.lane = t.number
 	e.lanes.Go(func() { e.guard("a session", func() { e.run(t, next, at) }) })
 	<-t.settled
-	if t.late {
+	if t.behind || t.waited {
 		blocked = e.clock.Now()
 	}
 	return blocked, !t.refused

@@ -137,7 +137,7 @@ func TestEveryWayToFailFreesItsSlotsAndStopsNothing(t *testing.T) {
 }
 
 func TestRecordsSayWhatWasAskedAndKeepAFewSamples(t *testing.T) {
-	point := Point{Load: closed(2), Requests: 10, WarmupRequests: 5, DrainTimeout: second}
+	point := Point{Load: closed(1), Requests: 10, WarmupRequests: 5, DrainTimeout: 10 * second}
 	drive(t, point, uneven, nil, func(t *testing.T, o measure.Outcome, s *service) {
 		complete(t, o)
 		sampled := map[measure.Phase]int{}
@@ -196,6 +196,30 @@ func TestAServiceThatRefusesIsNotHammeredForADuration(t *testing.T) {
 		complete(t, o)
 		if len(o.Records) != 400 || o.Finished != o.Started {
 			t.Errorf("%d requests in %v, want 400 at once", len(o.Records), o.Finished.Sub(o.Started))
+		}
+	})
+}
+
+func TestARefusingServiceIsNotHammeredWhereOnlyTimeBoundsAPhase(t *testing.T) {
+	plan := func(r *measure.Record, _ workload.Request) script {
+		switch r.Phase {
+		case measure.Measured:
+			return script{decode: time.Second}
+		case measure.Probe:
+			return script{decode: 10 * time.Second}
+		}
+		return script{status: measure.ConnectError}
+	}
+	// Lane 0 starts at once and lane 1 in the middle of the ramp, so they are ready for 2 s and 1 s of it.
+	point := Point{Load: closed(2), Requests: 4, RampUp: 2 * second, ProbeTokens: 100, DrainTimeout: 10 * second}
+	drive(t, point, plan, func(_ *service, d *Deps) { d.Probe = contextProbe }, func(t *testing.T, o measure.Outcome, _ *service) {
+		complete(t, o)
+		if n := len(of(o, measure.Warmup)); n < 28 || n > 32 {
+			t.Errorf("%d requests in the ramp, want 10 a second of each lane: 30", n)
+		}
+		// Requests that fail at once leave a session slot for the probe, which takes 10 s.
+		if n := len(of(o, measure.Hold)); n < 190 || n > 220 {
+			t.Errorf("%d requests beside the probe, want 10 a second of each lane: 200", n)
 		}
 	})
 }

@@ -30,9 +30,9 @@ type course struct {
 	spans    []measure.Span
 
 	late, dropped int64
-	interrupted   bool
+	asked         bool // the person wants an end
+	interrupted   bool // and something is missing because of it
 	aborted       string
-	probed        bool // what the context probe showed is known
 	contextLength *int64
 	contextReason string
 }
@@ -148,7 +148,7 @@ func (e *engine) record(f *flight, phase measure.Phase, now clock.Instant) {
 func (e *engine) countLate(f *flight, phase measure.Phase) {
 	arrival := f.tree.sent == 0
 	switch {
-	case phase == measure.Measured && (f.waited || arrival && f.tree.late):
+	case phase == measure.Measured && (f.waited || arrival && f.tree.behind):
 		e.late++
 	case phase == measure.Hold && arrival && f.scheduled < e.overAt:
 		e.dropped++
@@ -222,8 +222,8 @@ func (e *engine) timeUp() {
 func (e *engine) interrupt(cut bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	missing := !e.overAt.Happened() || e.probe != nil && !e.probed || cut && e.inFlight[measure.Measured] > 0
-	e.interrupted = e.interrupted || missing
+	e.asked = true
+	e.interrupted = e.interrupted || !e.overAt.Happened() || cut && e.inFlight[measure.Measured] > 0
 	e.halt()
 }
 

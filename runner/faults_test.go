@@ -1,9 +1,12 @@
 package runner
 
 import (
+	cmp2 "cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -11,10 +14,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"sweetspot/runner/clock"
 	"sweetspot/runner/measure"
 	"sweetspot/runner/pacer"
+	"sweetspot/runner/slots"
 	"sweetspot/runner/workload"
 	"sweetspot/schema"
 )
@@ -30,6 +35,12 @@ func TestWhatCannotGoOnAbortsThePointAndLosesNothing(t *testing.T) {
 			return s, nil
 		}
 	}
+	var calls atomic.Int64 // of a sink that has panicked
+	defer func() {
+		if calls.Load() != 1 {
+			t.Errorf("the sink was called %d times after it had panicked", calls.Load()-1)
+		}
+	}()
 	for _, c := range []struct {
 		name   string
 		set    func(*service, *Deps)
@@ -66,11 +77,11 @@ func TestWhatCannotGoOnAbortsThePointAndLosesNothing(t *testing.T) {
 		}, "sending a request panicked: the fake service's (sweetspot/runner.(*service).Send, line ", 10},
 		{"the sink panics", func(_ *service, d *Deps) {
 			d.Sink = func(r *measure.Record) {
-				if r.Index == 3 {
-					panic("disk full")
+				if r.Index >= 3 {
+					panic(fmt.Sprintf("disk full at %d", calls.Add(1)))
 				}
 			}
-		}, "storing a request panicked: disk full (", 4},
+		}, "storing a request panicked: disk full at 1 (", 4},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			point := Point{Load: closed(4), Requests: 100, DrainTimeout: 10 * second}
@@ -203,14 +214,181 @@ func TestTheLiveViewAgreesWithTheResults(t *testing.T) {
 		row, seen := measure.Summarize(o, load, schema.Limits{}), live.Snapshot()
 		want := Snapshot{
 			Planned: 120, Now: seen.Now, Started: o.Started, From: of(o, measure.Measured)[0].Dispatched,
-			Warmup: 10, Issued: 120, OK: row.OK, Failed: row.Failed(), Cancelled: row.Cancelled, OutputTokens: *row.OutputTokens,
+			TTFT: seen.TTFT, Warmup: 10, Issued: 120, OK: row.OK, Failed: row.Failed(), Cancelled: row.Cancelled, OutputTokens: *row.OutputTokens,
 			Sessions: Gauge{0, *row.PeakSessions, *row.MeanSessions}, Requests: Gauge{0, *row.PeakRequests, *row.MeanRequests}, Prefills: Gauge{0, *row.PeakPrefills, *row.MeanPrefills},
 		}
 		near := cmp.Comparer(func(a, b float64) bool { return a-b < 1e-9 && b-a < 1e-9 })
 		if diff := cmp.Diff(want, seen, near); diff != "" {
 			t.Errorf("live view (-results +live):\n%s", diff)
 		}
+		if p50 := *row.TTFT.P50; seen.TTFT.Seconds() < p50/1.05 || seen.TTFT.Seconds() > p50*1.05 {
+			t.Errorf("live median of time to first token %v, of the results %v s", seen.TTFT, p50)
+		}
 	})
+}
+
+// Stamps are told in the order in which goroutines come to it, which is not that of the stamps.
+func TestTheLiveViewIsRightWhateverTheOrderOfEvents(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		at := rapid.Int64Range(1, 1000)
+		lateness := rapid.SampledFrom([]clock.Instant{0, 10, 100})
+		var o measure.Outcome
+		for i := range rapid.IntRange(1, 20).Draw(rt, "requests") {
+			r := measure.Record{Index: int64(i), Status: measure.OK, Phase: rapid.SampledFrom([]measure.Phase{measure.Warmup, measure.Measured}).Draw(rt, "phase")}
+			r.Dispatched = clock.Instant(at.Draw(rt, "dispatched"))
+			r.FirstToken = r.Dispatched + clock.Instant(at.Draw(rt, "first token"))
+			r.Ended = r.FirstToken + clock.Instant(at.Draw(rt, "ended"))
+			o.Records = append(o.Records, r)
+		}
+		slices.SortFunc(o.Records, func(a, b measure.Record) int { return cmp2.Compare(a.Dispatched, b.Dispatched) })
+		// Dispatches are told in their order, as the engine does under its lock; what follows comes up to 100 ns late. The window closes with the last
+		// measured end.
+		type event struct {
+			at   clock.Instant
+			tell func(*Live)
+		}
+		var events []event
+		var last clock.Instant
+		for i := range o.Records {
+			r := &o.Records[i]
+			late := lateness.Draw(rt, "late")
+			if r.Phase == measure.Measured {
+				last, late = max(last, r.Ended), 0
+			}
+			events = append(events,
+				event{r.Dispatched, func(l *Live) { l.dispatched(r.Phase, r.Dispatched) }},
+				event{r.FirstToken + late, func(l *Live) { l.firstToken(r.FirstToken) }},
+				event{r.Ended + late, func(l *Live) { l.ended(r, false) }})
+		}
+		slices.SortStableFunc(events, func(a, b event) int { return cmp2.Compare(a.at, b.at) })
+		live := new(Live)
+		live.begin(clock.New(), 0, 1)
+		closed := false
+		for _, e := range events {
+			if e.at > last && !closed {
+				closed = true
+				live.closeWindow(last)
+			}
+			e.tell(live)
+		}
+		live.closeWindow(last)
+		row, seen := measure.Summarize(o, schema.PointLoad{}, schema.Limits{}), live.Snapshot()
+		if row.MeanRequests == nil {
+			return
+		}
+		for _, c := range []struct{ want, got float64 }{{*row.MeanRequests, seen.Requests.Mean}, {*row.MeanPrefills, seen.Prefills.Mean}} {
+			if c.got-c.want > 1e-9 || c.want-c.got > 1e-9 {
+				rt.Fatalf("mean %v, want %v", c.got, c.want)
+			}
+		}
+		if seen.Requests.Peak < *row.PeakRequests || seen.Prefills.Peak < *row.PeakPrefills {
+			rt.Fatalf("peaks %d and %d, of the results %d and %d", seen.Requests.Peak, seen.Prefills.Peak, *row.PeakRequests, *row.PeakPrefills)
+		}
+	})
+}
+
+func TestTheLiveWindowBeginsWithTheFirstMeasuredDispatch(t *testing.T) {
+	live := new(Live)
+	live.begin(clock.New(), 0, 1)
+	warm := []measure.Record{{Dispatched: 10, FirstToken: 12, Ended: 14}, {Dispatched: 10, FirstToken: 12, Ended: 14}, {Dispatched: 11, FirstToken: 15, Ended: 18}}
+	for i := range warm {
+		live.dispatched(measure.Warmup, warm[i].Dispatched)
+	}
+	for i := range warm[:2] {
+		live.firstToken(warm[i].FirstToken)
+		live.ended(&warm[i], false)
+	}
+	live.dispatched(measure.Measured, 20)
+	live.firstToken(15) // of the third, told late
+	live.ended(&warm[2], false)
+	live.firstToken(25)
+	live.ended(&measure.Record{Phase: measure.Measured, Status: measure.OK, Dispatched: 20, FirstToken: 25, Ended: 40}, false)
+	live.closeWindow(40)
+	// When the window began two were in flight, as far as was known.
+	want := Snapshot{Started: 1, From: 20, Warmup: 3, Issued: 1, OK: 1, Requests: Gauge{Peak: 2, Mean: 1}, Prefills: Gauge{Peak: 2, Mean: 0.25}}
+	got := live.Snapshot()
+	got.Now, got.TTFT = 0, 0
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestTheLiveViewStartsAnewWithEachPoint(t *testing.T) {
+	live := new(Live)
+	set := func(_ *service, d *Deps) { d.Live = live }
+	for _, lanes := range []int64{2, 8, 1} {
+		plan := steady(time.Duration(lanes)*time.Second, time.Second)
+		drive(t, Point{Load: closed(lanes), Requests: 20, WarmupRequests: 1, DrainTimeout: 100 * second}, plan, set, func(t *testing.T, o measure.Outcome, _ *service) {
+			if s := live.Snapshot(); s.Requests.Peak != lanes || s.Sessions.Peak != lanes || s.Prefills.Peak > lanes || s.OK != 20 || s.Warmup != 1 {
+				t.Errorf("after a point at %d: %+v", lanes, s)
+			}
+			if got := live.Snapshot().TTFT.Seconds() / float64(lanes); got < 1/1.05 || got > 1.05 {
+				t.Errorf("after a point at %d: median of time to first token %v, want %d s", lanes, live.Snapshot().TTFT, lanes)
+			}
+		})
+	}
+}
+
+func TestTheLiveMedian(t *testing.T) {
+	var h histogram
+	if h.median() != 0 {
+		t.Errorf("of nothing: %v", h.median())
+	}
+	for _, d := range []time.Duration{1, 0, time.Millisecond, 300 * time.Millisecond, time.Hour} { // a time of 0 counts as 1 ns
+		h.add(d)
+	}
+	if got := h.median(); got < 952*time.Microsecond || got > 1050*time.Microsecond {
+		t.Errorf("median %v, want about 1 ms", got)
+	}
+}
+
+func TestOnlyMeasuredRequestsMakeTheWriterLag(t *testing.T) {
+	set := func(_ *service, d *Deps) {
+		d.Probe = contextProbe
+		d.Sink = func(r *measure.Record) {
+			if r.Phase == measure.Probe {
+				time.Sleep(time.Hour)
+			}
+		}
+	}
+	drive(t, Point{Load: closed(2), Requests: 4, ProbeTokens: 10, DrainTimeout: 10 * second}, uneven, set, func(t *testing.T, o measure.Outcome, _ *service) {
+		if lag := *o.Health.WriterLag; lag != 0 {
+			t.Errorf("writer lag %v s, want 0", lag)
+		}
+	})
+}
+
+func TestTheBooksAreChecked(t *testing.T) {
+	fresh := func() *engine {
+		return newEngine(context.Background(), Point{Load: closed(1), Requests: 1}, Deps{Clock: clock.New()})
+	}
+	balanced := func(e *engine) {
+		e.issued[measure.Measured], e.finished = 1, 1
+		e.gates.Sessions.SetLimit(1)
+	}
+	for _, c := range []struct {
+		name   string
+		spoil  func(*engine)
+		status measure.Status
+		want   []string
+	}{
+		{"balanced", balanced, measure.OK, nil},
+		{"one request did not end", func(e *engine) { e.issued[measure.Measured] = 1 }, measure.OK, []string{"1 requests issued, 0 ended, 1 recorded"}},
+		{"one too few was dispatched", func(e *engine) { e.issued[measure.Warmup], e.finished = 1, 1 }, measure.OK, []string{"0 of 1 measured requests dispatched"}},
+		{"no status", balanced, "", []string{"1 requests issued, 0 with a status"}},
+		{"a slot is held", func(e *engine) {
+			balanced(e)
+			if err := e.gates.TryTake(new(slots.Held), slots.Session, e.mayStart); err != nil {
+				t.Fatal(err)
+			}
+		}, measure.OK, []string{"1 session slots taken, 0 freed, 1 held"}},
+	} {
+		e := fresh()
+		c.spoil(e)
+		if diff := cmp.Diff(c.want, e.violations([]measure.Record{{Status: c.status}})); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+	}
 }
 
 func TestTheLiveViewShowsThePhases(t *testing.T) {
@@ -237,7 +415,11 @@ func TestTheLiveViewShowsThePhases(t *testing.T) {
 
 func TestClientHealthIsSampledDuringTheMeasuredPhase(t *testing.T) {
 	point := Point{Load: closed(2), Requests: 20, WarmupRequests: 2, DrainTimeout: 10 * second}
-	drive(t, point, uneven, nil, func(t *testing.T, o measure.Outcome, _ *service) {
+	fresh := func(r *measure.Record, q workload.Request) script {
+		r.ConnReused = r.Index%4 != 0
+		return uneven(r, q)
+	}
+	drive(t, point, fresh, nil, func(t *testing.T, o measure.Outcome, _ *service) {
 		h := o.Health
 		if h.LagP50 == nil || h.LagP99 == nil || h.LagMax == nil || *h.LagMax != 0 {
 			t.Errorf("lag in virtual time: %v, %v, %v, want 0", h.LagP50, h.LagP99, h.LagMax)
@@ -245,8 +427,8 @@ func TestClientHealthIsSampledDuringTheMeasuredPhase(t *testing.T) {
 		if h.GCPauseMax == nil || h.GCPauseSum == nil || h.CPUShare == nil || h.WriterLag != nil {
 			t.Errorf("health %+v", h)
 		}
-		if h.Connections == nil || *h.Connections != 20 {
-			t.Errorf("new connections %v, want 20", h.Connections)
+		if h.Connections == nil || *h.Connections != 5 {
+			t.Errorf("new connections %v, want 5", h.Connections)
 		}
 	})
 }
@@ -311,6 +493,26 @@ func TestATreeAtCapsOfOne(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Making a later turn's request takes its time before the turn is scheduled, never inside what is measured; think time hides it.
+func TestARequestIsMadeBeforeItsTurnIsScheduled(t *testing.T) {
+	for _, c := range []struct{ think, scheduled time.Duration }{{0, time.Second}, {3 * time.Second, 3 * time.Second}} {
+		session := func(measure.Phase, int64) (*workload.Session, error) {
+			slow := workload.Turn{Delay: c.think, Build: func(answers []workload.Answer) (workload.Request, error) {
+				time.Sleep(time.Second)
+				return request("b").Build(answers)
+			}}
+			return &workload.Session{Turns: []workload.Turn{request("a"), slow}}, nil
+		}
+		point := Point{Load: closed(1), Requests: 2, DrainTimeout: second}
+		drive(t, point, steady(time.Second, time.Second), func(_ *service, d *Deps) { d.Sessions = session }, func(t *testing.T, o measure.Outcome, _ *service) {
+			first, second := o.Records[0], o.Records[1]
+			if got := second.Scheduled.Sub(first.Ended); got != c.scheduled || second.Dispatched != second.Scheduled {
+				t.Errorf("with %v of think time: scheduled %v and dispatched %v after the turn before, want %v", c.think, got, second.Dispatched.Sub(first.Ended), c.scheduled)
+			}
+		})
+	}
 }
 
 // Whoever starts a goroutine waits for it: in a bubble, one left behind would be found when the test ends, as would a deadlock.

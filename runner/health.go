@@ -15,8 +15,9 @@ import (
 	"sweetspot/runner/measure"
 )
 
-// tick is how often the sentinel wants to run. Each run costs some microseconds of CPU, so it takes a quarter of a percent of a core.
-const tick = 2 * time.Millisecond
+// tick is how often the sentinel wants to run. To wake a process that has little else to do costs 50 to 100 µs of CPU, mostly the runtime's monitor
+// thread: 0.6 % of a core at 10 ms (2 % at 2 ms). Beside 32 streams or more, which keep the process awake, it takes 0.3 % or less.
+const tick = 10 * time.Millisecond
 
 // pauses is the distribution of the garbage collector's pauses.
 const pauses = "/sched/pauses/total/gc:seconds"

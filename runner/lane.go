@@ -37,7 +37,7 @@ func (e *engine) lane(n int64) {
 // run walks a whole tree and gives the instant of its end.
 func (e *engine) run(t *tree, next item, ready clock.Instant) (ended clock.Instant) {
 	defer func() { ended = e.close(t) }()
-	defer t.settle(false, false)
+	defer t.settle(true, false) // of one that ended before it came to its first request
 	e.walk(t, next.session, nil, next.first, ready)
 	return
 }

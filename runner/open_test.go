@@ -130,6 +130,54 @@ func TestSessionsOfAnOpenLoopAreBoundedToo(t *testing.T) {
 	})
 }
 
+// An arrival that comes behind one that had to wait is late too, even if its own slot is free by the time its turn has come.
+func TestAnArrivalBehindAWaitingOneIsLate(t *testing.T) {
+	set := func(_ *service, d *Deps) {
+		d.Sessions = func(phase measure.Phase, index int64) (*workload.Session, error) {
+			if index == 20 {
+				time.Sleep(10 * time.Second) // the load has begun by then: 16 are made before
+			}
+			return single(phase, index)
+		}
+	}
+	plan := func(r *measure.Record, _ workload.Request) script {
+		if r.Index == 18 {
+			return script{decode: 1250 * time.Millisecond}
+		}
+		return script{}
+	}
+	point := Point{Load: paced(4, 1, 0), Requests: 24, Arrivals: pacer.Arrivals{Process: "constant"}, DrainTimeout: 10 * second}
+	drive(t, point, plan, set, func(t *testing.T, o measure.Outcome, _ *service) {
+		complete(t, o)
+		// Number 18, scheduled at 4.75 s, is in flight until 6 s, so 19 waits. When 20 is there at last, the slot is free; it was due at 5.25 s.
+		if waited := o.Records[19].Dispatched.Sub(o.Started); waited != 6*time.Second || o.Late != 5 {
+			t.Errorf("number 19 was dispatched at %v, want 6 s; %d late, want 19 to 23", waited, o.Late)
+		}
+	})
+}
+
+// Sessions that begin with think time, or with a turn that sends nothing, do not hold up the arrivals behind them.
+func TestArrivalsDoNotWaitForEachOthersThinkTime(t *testing.T) {
+	for name, session := range map[string]*workload.Session{
+		"think time":     {Turns: []workload.Turn{{Delay: time.Second, Build: request("a").Build}}},
+		"a virtual turn": {Turns: []workload.Turn{{}, {Delay: time.Second, Build: request("a").Build}}},
+	} {
+		set := func(_ *service, d *Deps) {
+			d.Sessions = func(measure.Phase, int64) (*workload.Session, error) { return session, nil }
+		}
+		point := Point{Load: paced(10, 0, 0), Requests: 20, Arrivals: pacer.Arrivals{Process: "constant"}, DrainTimeout: 10 * second}
+		drive(t, point, steady(time.Second, time.Second), set, func(t *testing.T, o measure.Outcome, _ *service) {
+			complete(t, o)
+			scheduled, dispatched := offsets(o.Records, o.Started)
+			for i := range scheduled {
+				if want := time.Duration(i+1)*100*time.Millisecond + time.Second; scheduled[i] != want || dispatched[i] != want {
+					t.Errorf("%s: request %d was scheduled at %v and dispatched at %v, want %v", name, i, scheduled[i], dispatched[i], want)
+				}
+			}
+		})
+	}
+}
+
 // An overload must take no memory for arrivals that wait: the schedule is computed, not stored.
 func TestAnOverloadedOpenLoopStartsNoGoroutinesAhead(t *testing.T) {
 	point := Point{Load: paced(10_000, 1, 0), Duration: 10 * second, Arrivals: pacer.Arrivals{Process: "poisson"}, DrainTimeout: 2 * second}

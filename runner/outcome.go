@@ -17,8 +17,11 @@ func (e *engine) outcome(health measure.Health) measure.Outcome {
 		Aborted: e.aborted, Interrupted: e.interrupted, Late: e.late, Dropped: e.dropped,
 		ContextLength: e.contextLength, ContextLengthReason: e.contextReason, Health: health,
 	}
-	if e.probe != nil && !e.probed {
-		o.ContextLengthReason = notProbed
+	if e.probe != nil && o.ContextLength == nil {
+		o.Interrupted = o.Interrupted || e.asked
+		if o.ContextLengthReason == "" {
+			o.ContextLengthReason = notProbed
+		}
 	}
 	if !e.point.open() {
 		o.TargetSessions = e.point.Load.Lanes()

@@ -13,6 +13,7 @@ import (
 
 	"sweetspot/runner/clock"
 	"sweetspot/runner/measure"
+	"sweetspot/runner/slots"
 	"sweetspot/runner/workload"
 	"sweetspot/schema"
 )
@@ -33,7 +34,7 @@ func TestHandOverDoesNotDrainAndKeepsOneCountInFlight(t *testing.T) {
 				}
 				return cap
 			}
-			drive(t, point, uneven, nil, func(t *testing.T, o measure.Outcome, s *service) {
+			drive(t, point, uneven, nil, func(t *testing.T, o measure.Outcome, _ *service) {
 				complete(t, o)
 				if err := capsHeld(o, load); err != nil {
 					t.Error(err)
@@ -54,17 +55,18 @@ func TestHandOverDoesNotDrainAndKeepsOneCountInFlight(t *testing.T) {
 				if n := inFlight(o, last.Dispatched); n < capOf(measure.Warmup) {
 					t.Errorf("%d in flight at the end of warmup, want %d", n, capOf(measure.Warmup))
 				}
-				promptsAreDisjoint(t, s.sent)
+				promptsAreDisjoint(t, o)
 			})
 		})
 	}
 }
 
 // The first measured prompt was warmup's elsewhere (RIVALS.md, fault 8).
-func promptsAreDisjoint(t *testing.T, sent []string) {
+func promptsAreDisjoint(t *testing.T, o measure.Outcome) {
 	t.Helper()
 	seen := map[string]bool{}
-	for i, body := range sent {
+	for i, r := range o.Records {
+		body := *r.FinishReason
 		if seen[body] {
 			t.Errorf("%q was sent twice", body)
 		}
@@ -187,6 +189,80 @@ func TestAnInterruptAfterTheLastRequestLosesNothing(t *testing.T) {
 	})
 }
 
+func TestAnInterruptThatCutsMeasuredRequestsIsOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clk := clock.New()
+		ctx, cancel := context.WithCancel(context.Background())
+		go func() {
+			time.Sleep(500 * time.Millisecond) // all are dispatched, none has ended
+			cancel()
+		}()
+		point := Point{Load: closed(4), Requests: 4, DrainTimeout: 5 * second}
+		o := Run(ctx, point, Deps{Sender: newService(clk, steady(time.Second, time.Second)), Sessions: single, Clock: clk})
+		if !o.Interrupted || o.Aborted != "" || o.Records[0].Status != measure.Truncated {
+			t.Errorf("interrupted is %v, aborted %q, the first request %s", o.Interrupted, o.Aborted, o.Records[0].Status)
+		}
+	})
+}
+
+// A request that was granted its slots under warmup's cap, and had not been dispatched at the hand-over, must not exceed the lower cap of the
+// measured phase: between grant and dispatch a goroutine may be preempted.
+func TestACapLoweredBetweenGrantAndDispatchIsKept(t *testing.T) {
+	load := schema.PointLoad{Concurrency: positive(2), WarmupRequestConcurrency: positive(2), RequestConcurrency: positive(1)}
+	e := newEngine(context.Background(), Point{Load: load, Requests: 10, WarmupRequests: 10}, Deps{Clock: clock.New()})
+	e.begin()
+	var flights [2]flight
+	for i := range flights {
+		flights[i] = flight{engine: e, tree: new(tree)}
+		if err := e.gates.TryTake(&flights[i].slots, slots.Request|slots.Prefill, e.mayStart); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e.mu.Lock()
+	e.handOver(e.clock.Now())
+	e.mu.Unlock()
+	if err := e.commit(&flights[0]); err != errLowered {
+		t.Errorf("with two slots held at a cap of 1: %v, want %v", err, errLowered)
+	}
+	flights[0].slots.Release()
+	if err := e.commit(&flights[1]); err != nil || flights[1].record.Phase != measure.Measured {
+		t.Errorf("with one slot held at a cap of 1: %v", err)
+	}
+}
+
+func TestARequestWhoseCapWasLoweredQueuesAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		load := schema.PointLoad{Concurrency: positive(2), WarmupRequestConcurrency: positive(2), RequestConcurrency: positive(1)}
+		e := newEngine(context.Background(), Point{Load: load, Requests: 10, WarmupRequests: 10}, Deps{Clock: clock.New()})
+		e.begin()
+		var other slots.Held
+		if err := e.gates.TryTake(&other, slots.Request, e.mayStart); err != nil {
+			t.Fatal(err)
+		}
+		looks := 0
+		e.mayStart = func() error {
+			if looks++; looks == 3 { // after the last grant, before the dispatch
+				e.mu.Lock()
+				e.handOver(e.clock.Now())
+				e.mu.Unlock()
+			}
+			return nil
+		}
+		f := &flight{engine: e, tree: new(tree)}
+		admitted := make(chan error)
+		go func() { admitted <- e.admit(f) }()
+		synctest.Wait()
+		if s := e.gates.Requests.State(); f.record != nil || s.Held != 1 || s.Waiting != 1 {
+			t.Errorf("dispatched: %v; %d slots held, %d waiting at a cap of 1", f.record != nil, s.Held, s.Waiting)
+		}
+		time.Sleep(time.Second)
+		other.Release()
+		if err := <-admitted; err != nil || f.record.Dispatched.Sub(e.started) != time.Second {
+			t.Errorf("when the other slot is freed: %v", err)
+		}
+	})
+}
+
 // contextProbe is a probe of 100 tokens.
 func contextProbe() (workload.Request, error) {
 	return workload.Request{Body: []byte("probe"), PromptTokens: 90, OutputTokens: 10}, nil
@@ -290,6 +366,73 @@ func TestAStalledMeasuredRequestDoesNotKeepTheProbeFromBeingSent(t *testing.T) {
 	})
 }
 
+// Every wait of the hold phase is bounded, too.
+func TestTheHoldPhaseIsDrained(t *testing.T) {
+	const never = time.Hour
+	for _, c := range []struct {
+		name        string
+		probe, hold time.Duration
+		stop        time.Duration // after the start; 0: never
+		ends        time.Duration // after the start
+		length      *int64
+		reason      string
+		interrupted bool
+	}{
+		// Two measured requests end after 2 s. The probe gets a slot then or, if both lanes are quicker, 100 ms later.
+		{"the probe ends and what holds the load stalls", 3 * time.Second, never, 0, 10100 * time.Millisecond, positive(100), "", false},
+		{"interrupted before the probe is sent", never, time.Second, 500 * time.Millisecond, 2 * time.Second, nil, notProbed, true},
+		{"interrupted, and the probe ends in time", 4 * time.Second, 100 * time.Millisecond, 3 * time.Second, 6100 * time.Millisecond, positive(100), "", false},
+		{"interrupted, and the probe stalls", never, 100 * time.Millisecond, 3 * time.Second, 8 * time.Second, nil,
+			"the context probe ended with truncated: scripted: cut at the drain deadline", true},
+		{"interrupted, and what holds the load stalls", 2 * time.Second, never, 3 * time.Second, 8 * time.Second, positive(100), "", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				clk := clock.New()
+				plan := func(r *measure.Record, _ workload.Request) script {
+					switch {
+					case r.Phase == measure.Probe:
+						return script{decode: c.probe}
+					case r.Phase == measure.Hold && r.Lane == 0:
+						return script{decode: c.hold}
+					case r.Phase == measure.Hold:
+						return script{decode: 100 * time.Millisecond}
+					}
+					return script{decode: 2 * time.Second}
+				}
+				stop := make(chan struct{})
+				if c.stop > 0 {
+					go func() {
+						time.Sleep(c.stop)
+						close(stop)
+					}()
+				}
+				point := Point{Load: closed(2), Requests: 2, ProbeTokens: 100, DrainTimeout: 5 * second}
+				o := Run(context.Background(), point, Deps{Sender: newService(clk, plan), Sessions: single, Clock: clk, Stop: stop, Probe: contextProbe})
+				if got := o.Finished.Sub(o.Started); got > c.ends || got < c.ends-100*time.Millisecond || o.Aborted != "" {
+					t.Errorf("it ended after %v, aborted %q; want %v", got, o.Aborted, c.ends)
+				}
+				if diff := cmp.Diff(c.length, o.ContextLength); diff != "" || o.ContextLengthReason != c.reason || o.Interrupted != c.interrupted {
+					t.Errorf("reason %q, interrupted %v; context length (-want +got):\n%s", o.ContextLengthReason, o.Interrupted, diff)
+				}
+				if counts := measure.Summarize(o, point.Load, schema.Limits{}).Counts; counts.OK != 2 {
+					t.Errorf("%d ok, want 2", counts.OK)
+				}
+			})
+		})
+	}
+}
+
+func TestADurationCutsRequestsThatOutliveIt(t *testing.T) {
+	point := Point{Load: closed(2), Duration: 10 * second, DrainTimeout: 5 * second}
+	drive(t, point, steady(time.Second, time.Hour), nil, func(t *testing.T, o measure.Outcome, _ *service) {
+		complete(t, o)
+		if got := o.Finished.Sub(o.Started); got != 15*time.Second {
+			t.Errorf("it ended after %v, want the duration and the drain time-out, 15 s", got)
+		}
+	})
+}
+
 func TestADeclaredShareIsCancelledAndCountedApart(t *testing.T) {
 	point := Point{Load: closed(8), Requests: 2000, WarmupRequests: 8, DrainTimeout: 10 * second, Cancel: Cancel{Share: 0.25, After: second / 2}, Seed: 3}
 	cancelled := func(seed int64) []int64 {
@@ -319,6 +462,16 @@ func TestADeclaredShareIsCancelledAndCountedApart(t *testing.T) {
 	if slices.Equal(first, cancelled(4)) {
 		t.Error("another seed cancelled the same")
 	}
+}
+
+func TestTheContextProbeIsNeverCancelled(t *testing.T) {
+	point := Point{Load: closed(2), Requests: 4, ProbeTokens: 100, DrainTimeout: 2 * second, Cancel: Cancel{Share: 1, After: second}}
+	set := func(_ *service, d *Deps) { d.Probe = contextProbe }
+	drive(t, point, steady(time.Second, time.Second), set, func(t *testing.T, o measure.Outcome, _ *service) {
+		if o.ContextLength == nil || measure.Summarize(o, point.Load, schema.Limits{}).Cancelled != 4 {
+			t.Errorf("context length %v: %s", o.ContextLength, o.ContextLengthReason)
+		}
+	})
 }
 
 func TestARequestThatEndsBeforeItsCancellationIsOK(t *testing.T) {

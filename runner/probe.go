@@ -47,7 +47,7 @@ func (c *conductor) sendProbe() {
 	length, reason := filled(f.record, c.point.ProbeTokens)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.probed, c.contextLength, c.contextReason = true, length, reason
+	c.contextLength, c.contextReason = length, reason
 }
 
 // filled is the context length that a probe filled, by the service's own count, and what is to be said about it.

@@ -23,8 +23,9 @@ type tree struct {
 
 	settleOnce sync.Once
 	settled    chan struct{} // closed when the tree's first request was dispatched or refused, or is to come later; nil where nobody waits for it
-	refused    bool          // it was refused; as late, written before settled is closed
-	late       bool          // it had to wait for a slot, or behind an arrival that had to
+	refused    bool          // it was refused; as waited, written before settled is closed
+	waited     bool          // it had to wait for a slot
+	behind     bool          // the tree had to wait for its session slot, or behind an arrival that had to wait; not written once the tree runs
 }
 
 // settle tells an arrival's pacer what became of it: whether its first request was refused, and whether that had to wait.
@@ -33,7 +34,7 @@ func (t *tree) settle(refused, waited bool) {
 		return
 	}
 	t.settleOnce.Do(func() {
-		t.refused, t.late = refused, t.late || waited
+		t.refused, t.waited = refused, waited
 		close(t.settled)
 	})
 }
@@ -42,7 +43,7 @@ func (t *tree) settle(refused, waited bool) {
 func (e *engine) open(t *tree) bool {
 	err := e.gates.TryTake(&t.slots, slots.Session, e.mayStart)
 	if errors.Is(err, slots.ErrFull) {
-		t.late = true
+		t.behind = true
 		err = e.gates.Take(e.dispatching, &t.slots, slots.Session, e.mayStart)
 	}
 	if err != nil {
@@ -112,7 +113,7 @@ func (e *engine) turn(t *tree, turn *workload.Turn, answers []workload.Answer, r
 		request = &made
 		scheduled = max(scheduled, e.clock.Now())
 	}
-	if request == nil || turn.Delay > 0 {
+	if turn.Delay > 0 {
 		t.settle(false, false)
 	}
 	if !e.sleepUntil(due, nil) {

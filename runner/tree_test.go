@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -51,25 +52,34 @@ func drawShape(t *rapid.T, depth int) shape {
 }
 
 // session builds the workload's session of a shape. A request's body is the path to its turn: "3:0.1/2" is session 3, root turn 0, fork 1, turn 2.
-func (s shape) session(path string, inherited int, fault *atomic.Pointer[string]) *workload.Session {
+// The answers that came before are those to the paths in before.
+func (s shape) session(path string, before []string, fault *atomic.Pointer[string]) *workload.Session {
 	session := &workload.Session{Turns: make([]workload.Turn, len(s.turns))}
 	for i, turn := range s.turns {
 		at := fmt.Sprintf("%s%d", path, i)
 		made := workload.Turn{Join: turn.join, Delay: turn.delay}
+		expected := slices.Clone(before)
 		if !turn.virtual {
 			made.Build = func(answers []workload.Answer) (workload.Request, error) {
-				if len(answers) != inherited+i {
-					fault.Store(new(fmt.Sprintf("turn %s was built from %d answers, want %d", at, len(answers), inherited+i)))
+				var given []string
+				for _, a := range answers {
+					given = append(given, a.Text)
+				}
+				if !slices.Equal(given, expected) {
+					fault.Store(new(fmt.Sprintf("turn %s was built from the answers %q, want %q", at, given, expected)))
 				}
 				return workload.Request{Body: []byte(at), PromptTokens: 1, OutputTokens: 1}, nil
 			}
+			before = append(slices.Clone(before), "answer to "+at)
+		} else {
+			before = append(slices.Clone(before), "")
 		}
 		for f, fork := range turn.forks {
-			given := 0
+			var inherited []string
 			if fork.inherits {
-				given = inherited + i + 1
+				inherited = before
 			}
-			made.Forks = append(made.Forks, workload.Fork{Session: fork.shape.session(fmt.Sprintf("%s.%d/", at, f), given, fault), Inherits: fork.inherits})
+			made.Forks = append(made.Forks, workload.Fork{Session: fork.shape.session(fmt.Sprintf("%s.%d/", at, f), inherited, fault), Inherits: fork.inherits})
 		}
 		session.Turns[i] = made
 	}
@@ -94,7 +104,7 @@ func drawForest(t *rapid.T) forest {
 	f := forest{failures: rapid.SampledFrom([]float64{0, 0.2, 0.9}).Draw(t, "failures")}
 	for range rapid.IntRange(1, 3).Draw(t, "shapes") {
 		s := drawShape(t, 2)
-		s.turns[0].virtual = s.turns[0].virtual && sends(s.session("", 0, new(atomic.Pointer[string])))
+		s.turns[0].virtual = s.turns[0].virtual && sends(s.session("", nil, new(atomic.Pointer[string])))
 		f.shapes = append(f.shapes, s)
 	}
 	f.point.Load = schema.PointLoad{
@@ -169,7 +179,7 @@ func (f forest) grow() error {
 		Sender: s, Clock: c, Live: live, Stop: stop, Probe: contextProbe,
 		Sink: func(*measure.Record) { taken.Add(1) },
 		Sessions: func(phase measure.Phase, index int64) (*workload.Session, error) {
-			return f.shapes[index%int64(len(f.shapes))].session(fmt.Sprintf("%s%d:", phase, index), 0, &fault), nil
+			return f.shapes[index%int64(len(f.shapes))].session(fmt.Sprintf("%s%d:", phase, index), nil, &fault), nil
 		},
 	})
 	close(over)
