@@ -69,7 +69,7 @@ func inBubble(t *testing.T, handler http.HandlerFunc, configure func(*Config), t
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.transport.DialContext = stamping(network.dial, config.Clock)
+		c.transport.DialContext = wired(network.dial, config.Clock)
 		defer c.Close()
 		test(rig{t, c, network})
 	})

@@ -73,10 +73,10 @@ func (e *exchange) begin(to *base, request workload.Request, r *measure.Record, 
 }
 
 // run sends, reads and stamps the end. It returns why the request failed, nil where it is ok.
-func (e *exchange) run(ctx context.Context, body []byte) *failure {
+func (e *exchange) run(ctx context.Context, prompt []byte) *failure {
 	ctx, cancel := e.client.bounded(ctx)
 	defer cancel()
-	response, err := e.client.transport.RoundTrip(e.request(ctx, body))
+	response, err := e.client.transport.RoundTrip(e.request(ctx, prompt))
 	if err != nil {
 		e.record.Ended = e.now()
 		return e.interrupted(ctx, &failure{measure.ConnectError, e.connectText(err)})
@@ -92,10 +92,11 @@ func (e *exchange) run(ctx context.Context, body []byte) *failure {
 		}
 		return e.interrupted(ctx, failed)
 	}
-	failed = e.stream(ctx, response.Body)
+	body := e.trace.body(response)
+	failed = e.stream(ctx, body)
 	if e.done {
 		defer time.AfterFunc(linger, cancel).Stop()
-		io.Copy(io.Discard, response.Body) // where that fails the connection is closed; the response has ended all the same
+		io.Copy(io.Discard, body) // where that fails the connection is closed; the response has ended all the same
 	}
 	return failed
 }

@@ -1,6 +1,9 @@
 package client
 
 import (
+	"io"
+	"net"
+	"net/http"
 	"net/http/httptrace"
 	"sync/atomic"
 
@@ -13,7 +16,8 @@ import (
 type trace struct {
 	clock     clock.Clock
 	shared    bool // connections carry several requests at once
-	conn      atomic.Pointer[stampedConn]
+	plain     bool // the wire carries the response as it is, not encrypted: known when there is a response
+	wire      atomic.Pointer[wire]
 	reused    atomic.Bool
 	whole     atomic.Bool // nothing of the request is left to be written
 	connected atomic.Int64
@@ -31,9 +35,10 @@ func (t *trace) gotConn(info httptrace.GotConnInfo) {
 	if t.shared {
 		return
 	}
-	conn := stamped(info.Conn)
-	conn.sending.Store(t)
-	t.conn.Store(conn)
+	w := wireOf(info.Conn)
+	w.sending.Store(t)
+	t.wire.Store(w)
+	t.plain = info.Conn == net.Conn(w)
 }
 
 // wroteRequest is called when the request has been handed to a buffer, which may have written it or be about to. What writes it stamps it; over a
@@ -49,10 +54,19 @@ func (t *trace) gotFirstByte() { t.firstByte.Store(int64(t.arrived())) }
 
 // arrived is when the newest bytes of the response arrived: now, where the connection does not say.
 func (t *trace) arrived() clock.Instant {
-	if conn := t.conn.Load(); conn != nil {
-		return clock.Instant(conn.arrived.Load())
+	if w := t.wire.Load(); w != nil {
+		return clock.Instant(w.arrived.Load())
 	}
 	return t.clock.Now()
+}
+
+// body is what to read a response's body from.
+func (t *trace) body(response *http.Response) io.Reader {
+	chunked := len(response.TransferEncoding) == 1 && response.TransferEncoding[0] == "chunked"
+	if t.plain && chunked && t.wire.Load().take() {
+		return &chunks{wire: t.wire.Load(), after: response.Body}
+	}
+	return response.Body
 }
 
 // fill writes what was seen so far to r.

@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"net"
 	"net/http"
-	"sync/atomic"
 
 	"sweetspot/runner/clock"
 )
@@ -19,7 +18,7 @@ const (
 
 func newTransport(config Config) *http.Transport {
 	t := &http.Transport{
-		DialContext:            stamping((&net.Dialer{}).DialContext, config.Clock),
+		DialContext:            wired((&net.Dialer{}).DialContext, config.Clock),
 		TLSClientConfig:        &tls.Config{InsecureSkipVerify: config.SkipVerifyTLS},
 		DisableCompression:     true,
 		MaxIdleConnsPerHost:    int(config.Streams) + idleConnsPerHost,
@@ -35,51 +34,24 @@ func newTransport(config Config) *http.Transport {
 	return t
 }
 
-// stampedConn notes when bytes arrive and leave. A response may be read by two goroutines in turn, its first bytes by one and the rest by another,
-// and what lies between is no part of what is measured; nor does the transport say when the last byte of a request has left.
-type stampedConn struct {
-	net.Conn
-	clock   clock.Clock
-	arrived atomic.Int64
-	sending atomic.Pointer[trace] // of the request that is under way
-}
-
-// Read reads and stamps.
-func (c *stampedConn) Read(p []byte) (int, error) {
-	n, err := c.Conn.Read(p)
-	if n > 0 {
-		c.arrived.Store(int64(c.clock.Now()))
-	}
-	return n, err
-}
-
-// Write writes and stamps.
-func (c *stampedConn) Write(p []byte) (int, error) {
-	n, err := c.Conn.Write(p)
-	if t := c.sending.Load(); t != nil && err == nil {
-		t.wrote.Store(int64(c.clock.Now()))
-	}
-	return n, err
-}
-
 type dial = func(ctx context.Context, network, address string) (net.Conn, error)
 
-// stamping makes the connections of a dial function ones that stamp.
-func stamping(dial dial, clk clock.Clock) dial {
+// wired makes wires of a dial function's connections.
+func wired(dial dial, clk clock.Clock) dial {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, address)
 		if err != nil {
 			return nil, err
 		}
-		return &stampedConn{Conn: conn, clock: clk}, nil
+		return &wire{Conn: conn, clock: clk}, nil
 	}
 }
 
-// stamped is the connection below conn, itself or under TLS, that stamps what arrives.
-func stamped(conn net.Conn) *stampedConn {
+// wireOf is the wire of a connection, itself or under TLS.
+func wireOf(conn net.Conn) *wire {
 	if over, ok := conn.(*tls.Conn); ok {
 		conn = over.NetConn()
 	}
-	s, _ := conn.(*stampedConn)
-	return s
+	w, _ := conn.(*wire)
+	return w
 }

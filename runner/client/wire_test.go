@@ -221,7 +221,7 @@ func (c *refusingConn) Write(p []byte) (int, error) {
 // A request of which nothing was written is what the transport would send again most readily.
 func TestARequestOfWhichNothingWasWritten(t *testing.T) {
 	inBubble(t, script(content("a"), done), nil, func(g rig) {
-		g.client.transport.DialContext = stamping(func(ctx context.Context, network, address string) (net.Conn, error) {
+		g.client.transport.DialContext = wired(func(ctx context.Context, network, address string) (net.Conn, error) {
 			conn, err := g.net.dial(ctx, network, address)
 			return &refusingConn{Conn: conn}, err
 		}, g.client.config.Clock)
@@ -239,7 +239,7 @@ func TestARequestOfWhichNothingWasWritten(t *testing.T) {
 func TestAConnectionClosedWhileIdle(t *testing.T) {
 	inBubble(t, script(content("a"), done), nil, func(g rig) {
 		var conns []net.Conn
-		g.client.transport.DialContext = stamping(func(ctx context.Context, network, address string) (net.Conn, error) {
+		g.client.transport.DialContext = wired(func(ctx context.Context, network, address string) (net.Conn, error) {
 			conn, err := g.net.dial(ctx, network, address)
 			conns = append(conns, conn)
 			return conn, err

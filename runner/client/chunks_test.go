@@ -1,0 +1,285 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http/httputil"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sweetspot/runner/clock"
+	"sweetspot/runner/measure"
+)
+
+// piecewise is a connection on which the pieces of a text arrive one read after the other, and then its end.
+type piecewise struct {
+	net.Conn
+	pieces []string
+}
+
+func (c *piecewise) Read(p []byte) (int, error) {
+	if len(c.pieces) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p, c.pieces[0])
+	if c.pieces[0] = c.pieces[0][n:]; c.pieces[0] == "" {
+		c.pieces = c.pieces[1:]
+	}
+	return n, nil
+}
+
+// unchunk reads a chunked body that arrives in pieces, and returns its data.
+func unchunk(pieces ...string) (string, error) {
+	w := &wire{Conn: &piecewise{pieces: pieces}, clock: clock.New(), state: atBody}
+	w.take()
+	var data bytes.Buffer
+	_, err := io.Copy(&data, &chunks{wire: w, after: strings.NewReader("")})
+	return data.String(), err
+}
+
+func TestChunkedBodies(t *testing.T) {
+	const a, zero = "5\r\nhello\r\n", "0\r\n\r\n"
+	for _, c := range []struct {
+		name, text, data string
+		err              error
+	}{
+		{"one chunk", a + zero, "hello", nil},
+		{"no data", zero, "", nil},
+		{"capital and leading digits", "0000A\r\n0123456789\r\n" + zero, "0123456789", nil},
+		{"small digits", "1a\r\nabcdefghijklmnopqrstuvwxyz\r\n" + zero, "abcdefghijklmnopqrstuvwxyz", nil},
+		{"extensions", "5;a=b;c\r\nhello\r\n0 ; x=\"y\"\r\n\r\n", "hello", nil},
+		{"trailers", a + "0\r\nX-Time: 1\r\nX-More: 2\r\n\r\n", "hello", nil},
+		{"line feeds alone", "5\nhello\n0\n\n", "hello", nil},
+		{"line ends in the data", "4\r\n\r\n\r\n\r\n" + zero, "\r\n\r\n", nil},
+		{"cut in a size", "5", "", io.ErrUnexpectedEOF},
+		{"cut in the data", "5\r\nhel", "hel", io.ErrUnexpectedEOF},
+		{"cut behind a chunk", a, "hello", io.ErrUnexpectedEOF},
+		{"cut before the last line end", a + "0\r\n", "hello", io.ErrUnexpectedEOF},
+		{"nothing", "", "", io.ErrUnexpectedEOF},
+		{"no size", "\r\nhello", "", errChunks},
+		{"no size but an extension", ";a\r\n", "", errChunks},
+		{"no digit", "g\r\n", "", errChunks},
+		{"a size below nothing", "-5\r\nhello\r\n", "", errChunks},
+		{"a size without bound", "fffffffffffffffff\r\n", "", errChunks},
+		{"more data than its size", "4\r\nhello\r\n" + zero, "hell", errChunks},
+		{"another protocol", "data: hello\n\n", "", errChunks},
+	} {
+		for i := range len(c.text) + 1 {
+			data, err := unchunk(c.text[:i], c.text[i:])
+			if i == 0 || i == len(c.text) {
+				data, err = unchunk(c.text)
+			}
+			if data != c.data || !errors.Is(err, c.err) || (err == nil) != (c.err == nil) {
+				t.Errorf("%s, split at %d: %q, %v; want %q, %v", c.name, i, data, err, c.data, c.err)
+			}
+		}
+	}
+}
+
+// FuzzChunks holds the reader against that of net/http: cut into any chunks and any reads, a body is the same.
+func FuzzChunks(f *testing.F) {
+	f.Add([]byte("data: a\n\ndata: b\n\n"), []byte{1, 5, 2}, []byte{3, 1, 9})
+	f.Add([]byte(strings.Repeat("x", 9000)), []byte{255, 16, 17}, []byte{255, 255, 1})
+	f.Fuzz(func(t *testing.T, body, sizes, cuts []byte) {
+		var encoded bytes.Buffer
+		encoder := httputil.NewChunkedWriter(&encoded)
+		rest := body
+		for _, size := range sizes {
+			n := min(int(size), len(rest))
+			encoder.Write(rest[:n])
+			rest = rest[n:]
+		}
+		encoder.Write(rest)
+		encoder.Close()
+		encoded.WriteString("\r\n")
+		var pieces []string
+		text := encoded.String()
+		for _, cut := range cuts {
+			n := min(int(cut), len(text))
+			if n > 0 {
+				pieces = append(pieces, text[:n])
+			}
+			text = text[n:]
+		}
+		if text != "" {
+			pieces = append(pieces, text)
+		}
+		got, err := unchunk(pieces...)
+		if err != nil || got != string(body) {
+			t.Errorf("%q in pieces %q gives %q, error %v", body, pieces, got, err)
+		}
+	})
+}
+
+// FuzzMalformedChunks holds that no body makes the reader panic, and that it gives at least the data that net/http's finds before a fault.
+func FuzzMalformedChunks(f *testing.F) {
+	f.Add("5\r\nhello\r\n0\r\n\r\n")
+	f.Add("5;a\r\nhello\r\n-1\r\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		got, err := unchunk(text)
+		want, plainErr := io.ReadAll(httputil.NewChunkedReader(strings.NewReader(text)))
+		if plainErr == nil && strings.HasSuffix(text, "\r\n\r\n") && err == nil && got != string(want) {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	})
+}
+
+func TestHeadsAndWhatFollows(t *testing.T) {
+	const ok, hints = "HTTP/1.1 200 OK\r\nA: b\r\n\r\n", "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n"
+	for _, c := range []struct{ name, text, head string }{
+		{"a head", ok + "body", ok},
+		{"a head and nothing", ok, ok},
+		{"line feeds alone", "HTTP/1.1 200 OK\nA: b\n\nbody", "HTTP/1.1 200 OK\nA: b\n\n"},
+		{"a continuation and hints before it", "HTTP/1.1 100 Continue\r\n\r\n" + hints + ok + "body", "HTTP/1.1 100 Continue\r\n\r\n" + hints + ok},
+		{"a head without a field", "HTTP/1.1 204 No Content\r\n\r\nmore", "HTTP/1.1 204 No Content\r\n\r\n"},
+		{"two empty lines", ok + "\r\n", ok},
+	} {
+		for i := 1; i < len(c.text); i++ {
+			w := &wire{Conn: &piecewise{pieces: []string{c.text[:i], c.text[i:]}}, clock: clock.New()}
+			var head bytes.Buffer
+			for buf := make([]byte, 4096); w.state == inHead; {
+				n, err := w.Read(buf)
+				if err != nil {
+					break
+				}
+				head.Write(buf[:n])
+			}
+			if diff := cmp.Diff(c.head, head.String()); diff != "" {
+				t.Fatalf("%s, split at %d: head (-want +got):\n%s", c.name, i, diff)
+			}
+			body, _ := io.ReadAll(w)
+			if got := head.String() + string(body); got != c.text || w.state != through {
+				t.Fatalf("%s, split at %d: in all %q, want %q", c.name, i, got, c.text)
+			}
+		}
+	}
+}
+
+// speaking answers each connection's requests with the texts in order; between them it waits as told. It is for what no HTTP server would say.
+func speaking(t *testing.T, network *pipes, answers ...any) {
+	go func() {
+		for {
+			conn, err := network.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				buf := make([]byte, 4096)
+				if _, err := conn.Read(buf); err != nil {
+					return
+				}
+				for _, a := range answers {
+					switch a := a.(type) {
+					case string:
+						io.WriteString(conn, a)
+					case time.Duration:
+						time.Sleep(a)
+					case struct{}: // the next request
+						if _, err := conn.Read(buf); err != nil {
+							return
+						}
+					}
+				}
+				conn.Close()
+			}()
+		}
+	}()
+}
+
+// next makes a speaking service wait for the next request on the connection.
+var next = struct{}{}
+
+func inSpokenBubble(t *testing.T, answers []any, test func(rig)) {
+	inBubble(t, nil, nil, func(g rig) {
+		network := &pipes{conns: make(chan net.Conn), gone: make(chan struct{})}
+		defer network.Close()
+		speaking(g.t, network, answers...)
+		g.client.transport.DialContext = wired(func(ctx context.Context, a, b string) (net.Conn, error) { return network.dial(ctx, a, b) }, g.client.config.Clock)
+		g.net = network
+		test(g)
+		g.client.Close()
+	})
+}
+
+// An event does not wait for what follows it: not for the rest of a chunk of which only the header has arrived, as it would in net/http.
+func TestAnEventDoesNotWaitForTheNextChunk(t *testing.T) {
+	second := chunk(content("b") + stop + done)
+	answer := []any{pacedHead + chunk(content("a")) + second[:4], time.Second, second[4:] + chunk("")}
+	inSpokenBubble(t, append(append(answer, next), answer...), func(g rig) {
+		for i := range 2 {
+			r, called := g.send(g.t.Context())
+			if r.Status != measure.OK || r.ConnReused != (i == 1) || after(r, r.FirstToken) != "0s" || called == nil || *called != 0 || after(r, r.LastToken) != "1s" {
+				g.t.Errorf("answer %d: %s: %s, conn_reused %v, first token %s, told after %v, last token %s; want 0s, 0s, 1s", i, r.Status, text(r.Error), r.ConnReused,
+					after(r, r.FirstToken), called, after(r, r.LastToken))
+			}
+		}
+	})
+}
+
+// One connection serves answers of all framings, one after the other.
+func TestAnswersOfAllFramingsOnOneConnection(t *testing.T) {
+	body := content("a") + stop + done
+	whole := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+	refusal := "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 4\r\n\r\nbusy"
+	chunkedRefusal := "HTTP/1.1 500 Internal Server Error\r\nTransfer-Encoding: chunked\r\n\r\n" + chunk("oops") + chunk("")
+	chunked := pacedHead + chunk(body[:20]) + chunk(body[20:])
+	trailers := "0\r\nX-Time: 1\r\n\r\n"
+	hinted := "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n"
+	answers := []any{
+		chunked + trailers, next, chunked, time.Millisecond, chunk(""), next, hinted + chunked + chunk(""), next, chunkedRefusal, next, chunked + chunk(""), next,
+		refusal, next, whole, next, chunked + chunk(""), next, chunked + trailers,
+	}
+	want := []string{"ok", "ok", "ok", "http_error", "ok", "http_error", "ok", "ok", "ok"}
+	inSpokenBubble(t, answers, func(g rig) {
+		var got []string
+		for i := range want {
+			r, _ := g.send(g.t.Context())
+			got = append(got, string(r.Status))
+			if r.ConnReused != (i > 0) {
+				g.t.Errorf("answer %d: conn_reused %v: %s", i, r.ConnReused, text(r.Error))
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" || g.net.dials.Load() != 1 {
+			g.t.Errorf("over %d connections (-want +got):\n%s", g.net.dials.Load(), diff)
+		}
+	})
+}
+
+// Bytes behind an answer are no part of the next one: their connection is given up.
+func TestMoreThanTheAnswer(t *testing.T) {
+	body := chunk(content("a")+stop+done) + chunk("")
+	for _, answer := range [][]any{{pacedHead + body + "HTTP/1.1 200 OK\r\n\r\n"}, {pacedHead, body + "x"}} {
+		inSpokenBubble(t, append(answer, next), func(g rig) {
+			for range 2 {
+				if r, _ := g.send(g.t.Context()); r.Status != measure.OK || r.ConnReused {
+					g.t.Errorf("%s with conn_reused %v: %s; want ok on a new connection", r.Status, r.ConnReused, text(r.Error))
+				}
+			}
+		})
+	}
+}
+
+func TestMoreThanTheAnswerIsHeld(t *testing.T) {
+	body := chunk("a") + chunk("")
+	w := &wire{state: aside, held: []byte(body + "x")}
+	c := chunks{wire: w, after: strings.NewReader("")}
+	if n, err := c.Read(make([]byte, len(body))); n != 1 || err != io.EOF || w.state != aside {
+		t.Errorf("%d bytes, error %v, state %d; want 1, EOF, and the connection not given back", n, err, w.state)
+	}
+}
+
+func TestMalformedChunksBreakTheResponse(t *testing.T) {
+	inSpokenBubble(t, []any{pacedHead + chunk(content("a")) + "zz\r\n"}, func(g rig) {
+		r, _ := g.send(g.t.Context())
+		if r.Status != measure.Truncated || text(r.Error) != "the response broke off: malformed chunked encoding: 1 event with a token had arrived" {
+			g.t.Errorf("%s: %s", r.Status, text(r.Error))
+		}
+	})
+}
