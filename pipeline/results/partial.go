@@ -190,7 +190,8 @@ func (w *Writer) has(name string) bool {
 	return err == nil
 }
 
-// recover turns a stream into a Parquet file of partial/, unless its measurement is stored after all.
+// recover turns a stream into a Parquet file of partial/, unless its measurement is stored after all. One without requests gives a file too: the
+// service may have seen some that never ended, so this attempt is used up, and with it the prompts that are made from its number.
 func (w *Writer) recover(m Measurement) error {
 	name, stream := m.file(partial, ".parquet"), w.path(m.file(partial, streamEnding))
 	if !w.has(name) && !w.has(m.file(string(Points), ".parquet")) {
@@ -198,10 +199,8 @@ func (w *Writer) recover(m Measurement) error {
 		if err != nil {
 			return err
 		}
-		if len(rows) > 0 {
-			if err := writeTable(w, Requests, name, slices.Values(rows)); err != nil {
-				return err
-			}
+		if err := writeTable(w, Requests, name, slices.Values(rows)); err != nil {
+			return err
 		}
 	}
 	if err := os.Remove(stream); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -253,12 +253,18 @@ func TestAKilledPointsRequestsAreRecovered(t *testing.T) {
 	}
 }
 
-func TestAnEmptyStreamLeavesNothing(t *testing.T) {
+// The next attempt must not send the prompts of this one again: a cache may hold them.
+func TestAnAttemptWithoutAnEndedRequestIsUsedUp(t *testing.T) {
 	w := newRun(t)
+	m := Measurement{pointA, 0, 0}
 	stream(t, w, keys(w.Run, pointA, 0, 0))
 	w.Close()
-	if listed, err := resume(t, w.Dir()).Partial(); len(listed) != 0 || err != nil {
-		t.Errorf("partial: %v, %v", listed, err)
+	again := resume(t, w.Dir())
+	if rows := gather(t, again.PartialRequests(m)); len(rows) != 0 {
+		t.Errorf("rows %+v", rows)
+	}
+	if next, err := again.NextAttempts(); err != nil || next[m.Of()] != 1 {
+		t.Errorf("next attempts %v, %v", next, err)
 	}
 }
 
