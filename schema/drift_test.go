@@ -19,6 +19,10 @@ func goFields(t reflect.Type, at string) []string {
 	}
 	var names []string
 	for i := range t.NumField() {
+		if t.Field(i).Anonymous {
+			names = append(names, goFields(t.Field(i).Type, at)...)
+			continue
+		}
 		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
 		name = strings.TrimPrefix(at+"."+name, ".")
 		names = append(names, name)

@@ -27,18 +27,21 @@ func (c Conflicts) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// caps are those of one point. 0 is a cap that is not set.
-type caps struct{ session, request, warmup, prefill int64 }
+// caps are those of one point, and its rate. 0 is one that is not set.
+type caps struct {
+	session, request, warmup, prefill int64
+	rate                              float64
+}
 
 // Points are the points of l in ascending order: every combination of its swept caps, or with Zip their values step by step, a single value holding
-// in each step. A load that sets neither concurrency nor request_concurrency has the concurrencies 1, 2, 4, 8 and 16.
+// in each step. A load that sets none of concurrency, request_concurrency and request_rate has the concurrencies 1, 2, 4, 8 and 16.
 //
 // In every point prefill <= request <= session, where a cap that is not set is skipped (prefill is then held against session); the warmup cap is a
 // request cap too, and prefill is at most the cap of each phase. Oversubscribe lifts request <= session. Clip lowers caps to the chain and merges
 // the points that became equal. Combinations that break the chain, and a number of requests below what is kept in flight, are [Conflicts]: then
 // there are no points.
 func (l Load) Points() ([]PointLoad, error) {
-	l = l.withConcurrency()
+	l = l.withDefaults()
 	asked, conflicts := l.combinations()
 	if len(conflicts) > 0 {
 		return nil, conflicts
@@ -65,24 +68,35 @@ func (l Load) Points() ([]PointLoad, error) {
 	return points, nil
 }
 
-// withConcurrency is l with the default ladder where it caps neither sessions nor requests.
-func (l Load) withConcurrency() Load {
-	if len(l.Concurrency) == 0 && len(l.RequestConcurrency) == 0 {
+// withDefaults is l with random arrivals where it is an open loop, else with the default ladder where it caps neither sessions nor requests.
+func (l Load) withDefaults() Load {
+	switch {
+	case len(l.RequestRate) > 0 && l.Arrivals == "":
+		l.Arrivals = "poisson"
+	case len(l.RequestRate) == 0 && len(l.Concurrency) == 0 && len(l.RequestConcurrency) == 0:
 		l.Concurrency = []int64{1, 2, 4, 8, 16}
 	}
 	return l
 }
 
-// sweeps are the swept caps by the order in which points are sorted, with the names of their fields.
-func (l Load) sweeps() (values [4][]int64, names [4]string) {
-	values = [4][]int64{l.Concurrency, l.RequestConcurrency, l.WarmupRequestConcurrency, l.PrefillConcurrency}
-	for i := range values {
-		if len(values[i]) == 0 {
-			values[i] = []int64{0}
+// sweeps are the swept fields by the order in which points are sorted, with their names.
+func (l Load) sweeps() (values [5][]float64, names [5]string) {
+	for i, swept := range [][]int64{l.Concurrency, l.RequestConcurrency, l.WarmupRequestConcurrency, l.PrefillConcurrency} {
+		for _, value := range swept {
+			values[i] = append(values[i], float64(value))
 		}
 	}
-	return values, [4]string{"concurrency", "request_concurrency", "warmup_request_concurrency", "prefill_concurrency"}
+	values[4] = l.RequestRate
+	for i := range values {
+		if len(values[i]) == 0 {
+			values[i] = []float64{0}
+		}
+	}
+	return values, [5]string{"concurrency", "request_concurrency", "warmup_request_concurrency", "prefill_concurrency", "request_rate"}
 }
+
+// capsOf are those of one value for each of the sweeps. A float64 holds each cap exactly.
+func capsOf(v [5]float64) caps { return caps{int64(v[0]), int64(v[1]), int64(v[2]), int64(v[3]), v[4]} }
 
 // combinations are the points as asked for.
 func (l Load) combinations() ([]caps, Conflicts) {
@@ -98,19 +112,23 @@ func (l Load) combinations() ([]caps, Conflicts) {
 		}
 	}
 	if count > maxPoints {
-		return nil, Conflicts{{names[longest], "makes more than 100,000 points with the other caps: sweep fewer values, or set zip: true to step " +
+		return nil, Conflicts{{names[longest], "makes more than 100,000 points with the other sweeps: sweep fewer values, or set zip: true to step " +
 			"them together"}}
 	}
 	combined := make([]caps, 0, count)
-	for _, session := range values[0] {
-		for _, request := range values[1] {
-			for _, warmup := range values[2] {
-				for _, prefill := range values[3] {
-					combined = append(combined, caps{session, request, warmup, prefill})
-				}
-			}
+	var chosen [5]float64
+	var choose func(i int)
+	choose = func(i int) {
+		if i == len(values) {
+			combined = append(combined, capsOf(chosen))
+			return
+		}
+		for _, value := range values[i] {
+			chosen[i] = value
+			choose(i + 1)
 		}
 	}
+	choose(0)
 	return combined, nil
 }
 
@@ -125,7 +143,7 @@ func (l Load) steps() ([]caps, Conflicts) {
 			lengths = append(lengths, fmt.Sprintf("%s %d", names[i], len(v)))
 		}
 	}
-	at := func(i, step int) (int64, bool) {
+	at := func(i, step int) (float64, bool) {
 		if len(values[i]) == 1 {
 			return values[i][0], true
 		}
@@ -133,15 +151,15 @@ func (l Load) steps() ([]caps, Conflicts) {
 	}
 	var stepped []caps
 	for step := range count {
-		var c [4]int64
+		var c [5]float64
 		for i := range c {
 			value, fits := at(i, step)
 			if !fits {
-				return nil, Conflicts{{"zip", "steps caps together, so each has one value or as many as the others; here " + words(lengths, "and")}}
+				return nil, Conflicts{{"zip", "steps sweeps together, so each has one value or as many as the others; here " + words(lengths, "and")}}
 			}
 			c[i] = value
 		}
-		stepped = append(stepped, caps{c[0], c[1], c[2], c[3]})
+		stepped = append(stepped, capsOf(c))
 	}
 	return stepped, nil
 }
@@ -178,13 +196,14 @@ func pointLoad(c, asked caps) PointLoad {
 		RequestConcurrency:            set(c.request),
 		WarmupRequestConcurrency:      set(c.warmup),
 		PrefillConcurrency:            set(c.prefill),
+		RequestRate:                   set(c.rate),
 		AskedRequestConcurrency:       lowered(asked.request, c.request),
 		AskedWarmupRequestConcurrency: lowered(asked.warmup, c.warmup),
 		AskedPrefillConcurrency:       lowered(asked.prefill, c.prefill),
 	}
 }
 
-func set(value int64) *int64 {
+func set[T int64 | float64](value T) *T {
 	if value == 0 {
 		return nil
 	}
@@ -200,7 +219,7 @@ func lowered(asked, effective int64) *int64 {
 
 // tooFew finds the points at which fewer requests are asked for than are kept in flight.
 func (l Load) tooFew(points []PointLoad) Conflicts {
-	if l.Requests == nil {
+	if l.Requests == nil || len(l.RequestRate) > 0 {
 		return nil
 	}
 	var slots []int64

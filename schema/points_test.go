@@ -84,7 +84,7 @@ func TestPointConflicts(t *testing.T) {
 		{"the smaller cap is what is in flight", Load{Concurrency: []int64{8}, RequestConcurrency: []int64{4}, Requests: &few},
 			Conflicts{{"requests", "is 3, fewer than the 4 that points keep in flight: ask for 4 or more, or leave it out"}}},
 		{"lengths of a zip", Load{Zip: true, Concurrency: []int64{1, 2, 3}, PrefillConcurrency: []int64{1, 2}},
-			Conflicts{{"zip", "steps caps together, so each has one value or as many as the others; here concurrency 3 and prefill_concurrency 2"}}},
+			Conflicts{{"zip", "steps sweeps together, so each has one value or as many as the others; here concurrency 3 and prefill_concurrency 2"}}},
 	} {
 		_, err := test.load.Points()
 		var got Conflicts
@@ -130,7 +130,7 @@ func TestPointsKeepTheChain(t *testing.T) {
 		points, err := load.Points()
 		loose := load
 		loose.Clip = false
-		asked, conflicts := loose.withConcurrency().combinations()
+		asked, conflicts := loose.withDefaults().combinations()
 		broken := slices.ContainsFunc(asked, func(c caps) bool { return !holds(pointLoad(c, c), load.Oversubscribe) })
 		if want := conflicts != nil || broken && !load.Clip; want != (err != nil) {
 			t.Fatalf("Points gives %v", err)

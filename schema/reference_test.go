@@ -36,7 +36,7 @@ func newEntry(f Field) entry {
 	if f.Default != "" {
 		e.Default = "`" + f.Default + "`"
 	}
-	if len(f.Needs) > 0 {
+	if len(f.Needs) > 0 && len(f.Only) == 0 {
 		e.Doc += " Only with `" + strings.Join(f.Needs, "`, `") + "`."
 	}
 	if len(f.Excludes) > 0 {

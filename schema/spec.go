@@ -179,17 +179,33 @@ type Load struct {
 	RequestConcurrency       []int64   `json:"request_concurrency,omitempty"`
 	WarmupRequestConcurrency []int64   `json:"warmup_request_concurrency,omitempty"`
 	PrefillConcurrency       []int64   `json:"prefill_concurrency,omitempty"`
-	Requests                 *int64    `json:"requests,omitempty"` // measured requests of a point
-	RequestsPerSlot          int64     `json:"requests_per_slot"`
-	MinRequests              int64     `json:"min_requests"`
-	Duration                 *Duration `json:"duration,omitempty"` // of the measured phase, in the place of a count
-	WarmupRequests           *int64    `json:"warmup_requests,omitempty"`
-	DrainTimeout             Duration  `json:"drain_timeout"`
-	Repeats                  int64     `json:"repeats"`
-	Seed                     int64     `json:"seed"`
-	Zip                      bool      `json:"zip"`
-	Clip                     bool      `json:"clip"`
-	Oversubscribe            bool      `json:"oversubscribe"`
+	RequestRate              []float64 `json:"request_rate,omitempty"` // sessions per second, of an open loop
+	Course
+	Requests        *int64    `json:"requests,omitempty"` // measured requests of a point
+	RequestsPerSlot int64     `json:"requests_per_slot"`
+	MinRequests     int64     `json:"min_requests"`
+	Duration        *Duration `json:"duration,omitempty"` // of the measured phase, in the place of a count
+	WarmupRequests  *int64    `json:"warmup_requests,omitempty"`
+	DrainTimeout    Duration  `json:"drain_timeout"`
+	Repeats         int64     `json:"repeats"`
+	Seed            int64     `json:"seed"`
+	Zip             bool      `json:"zip"`
+	Clip            bool      `json:"clip"`
+	Oversubscribe   bool      `json:"oversubscribe"`
+}
+
+// Course is how the load of a point comes and goes. It is the same at each point.
+type Course struct {
+	Arrivals   string    `json:"arrivals,omitempty"`   // of an open loop: "poisson", "constant" or "gamma"; empty in a closed one
+	Burstiness *float64  `json:"burstiness,omitempty"` // of gamma
+	RampUp     *Duration `json:"ramp_up,omitempty"`
+	Cancel     *Cancel   `json:"cancel,omitempty"`
+}
+
+// Cancel is a share of requests that are cancelled, above 0 and at most 1, and when, since their dispatch.
+type Cancel struct {
+	Share float64  `json:"share"`
+	After Duration `json:"after"`
 }
 
 // PointLoad is the load of one point: the caps in force. A nil cap is not set.
@@ -201,13 +217,14 @@ type PointLoad struct {
 	WarmupRequestConcurrency        *int64   `json:"warmup_request_concurrency" doc:"the same cap during warmup; request_concurrency where null"`
 	AgenticWarmupRequestConcurrency *int64   `json:"agentic_warmup_request_concurrency" doc:"the same cap for the cache-warmup burst of agentic replay"`
 	PrefillConcurrency              *int64   `json:"prefill_concurrency" doc:"cap on requests between dispatch and first token"`
-	RequestRate                     *float64 `json:"request_rate" doc:"requests per second asked for; null in a closed loop" unit:"1/s"`
+	RequestRate                     *float64 `json:"request_rate" doc:"sessions per second asked for, requests where each is one; null in a closed loop" unit:"1/s"`
 	AskedRequestConcurrency         *int64   `json:"asked_request_concurrency" doc:"request_concurrency as the preset asked for it, before clip lowered it; null where it was not lowered"`
 	AskedWarmupRequestConcurrency   *int64   `json:"asked_warmup_request_concurrency" doc:"warmup_request_concurrency as the preset asked for it, before clip lowered it; null where it was not lowered"`
 	AskedPrefillConcurrency         *int64   `json:"asked_prefill_concurrency" doc:"prefill_concurrency as the preset asked for it, before clip lowered it; null where it was not lowered"`
 }
 
-// Slots is what a closed loop keeps in flight: the smaller of concurrency and request_concurrency. One of them is set in every closed loop.
+// Slots is what a closed loop keeps in flight: the smaller of concurrency and request_concurrency. One of them is set in every closed loop; in an open
+// one, which has a request_rate, both are limits and may be missing: it is then 0.
 // The prefill cap is not among them: a slot of it is free again at the first token, so it does not bound how many requests are in flight.
 func (p PointLoad) Slots() int64 {
 	return least(p.Concurrency, p.RequestConcurrency)

@@ -152,3 +152,43 @@ func FuzzParseSweep(f *testing.F) {
 		}
 	})
 }
+
+func TestParseRates(t *testing.T) {
+	for s, want := range map[string][]float64{
+		"4":              {4},
+		"0.5":            {0.5},
+		"8, 0.5 ,2":      {0.5, 2, 8},
+		"0.5..3":         {0.5, 1, 2, 3},
+		"[1, 2.5..10]":   {1, 2.5, 5, 10},
+		"1.0, 1":         {1},
+		"0.001, 1000000": {0.001, 1e6},
+	} {
+		got, err := ParseRates(s)
+		if err != nil {
+			t.Errorf("ParseRates(%q): %v", s, err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("ParseRates(%q) (-want +got):\n%s", s, diff)
+		}
+	}
+	for s, want := range map[string]string{
+		"":          "is empty",
+		"1,":        "has a comma with nothing beside it",
+		"0":         "values are 0.001 or more",
+		"-2":        "values are 0.001 or more",
+		"0.0001":    "values are 0.001 or more",
+		"1000000.5": "values are at most 1,000,000",
+		"1e999":     "values are at most 1,000,000",
+		"4..2":      "ends below its start: the smaller number stands first, as in 2..4",
+		"0.5..":     "is open",
+		"1..2..3":   "is not a number",
+		".5":        "is not a number such as 4 or 0.5",
+		"inf":       "is not a number",
+		"nan":       "is not a number",
+		"0x10":      "is not a number",
+	} {
+		if got, err := ParseRates(s); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("ParseRates(%q) gives %v and %v, want an error with %q", s, got, err, want)
+		}
+	}
+}

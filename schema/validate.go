@@ -140,7 +140,7 @@ func (s *settings) take(name string, written []byte) error {
 		if err := decode(written, s.load); err != nil {
 			return err
 		}
-		*s.load = s.load.withConcurrency()
+		*s.load = s.load.withDefaults()
 	case "limits":
 		s.limits = &Limits{}
 		return decode(written, s.limits)

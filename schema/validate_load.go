@@ -16,44 +16,48 @@ func (v *validator) sweeps(n *node) {
 	}
 	zip := n.get("zip") != nil && n.get("zip").literal == "true"
 	for _, name := range sweepFields {
-		swept := n.get(name)
-		if swept == nil || swept.kind != number && swept.kind != text && swept.kind != list {
-			continue
-		}
-		values, at, err := sweepOf(swept)
-		if err == nil && zip && !slices.IsSorted(values) {
-			err = errors.New("is not in ascending order: with zip, values are paired in ascending order, so write them in it")
-		}
-		if err == nil {
-			values, err = normalize(values)
-		}
-		if err != nil {
-			v.problems = append(v.problems, at.problem(err.Error()))
-			swept.kind = faulty
-			continue
-		}
-		swept.kind, swept.items = list, nil
-		for _, value := range values {
-			swept.items = append(swept.items, &node{kind: number, literal: strconv.FormatInt(value, 10), place: swept.place})
-		}
+		sweep(v, n.get(name), zip, parseCap)
+	}
+	sweep(v, n.get("request_rate"), zip, parseRate)
+}
+
+func sweep[T quantity](v *validator, swept *node, zip bool, parse func(string) (T, error)) {
+	if swept == nil || swept.kind != number && swept.kind != text && swept.kind != list {
+		return
+	}
+	values, at, err := sweepOf(swept, parse)
+	if err == nil && zip && !slices.IsSorted(values) {
+		err = errors.New("is not in ascending order: with zip, values are paired in ascending order, so write them in it")
+	}
+	if err == nil {
+		values, err = normalize(values)
+	}
+	if err != nil {
+		v.problems = append(v.problems, at.problem(err.Error()))
+		swept.kind = faulty
+		return
+	}
+	swept.kind, swept.items = list, nil
+	for _, value := range values {
+		swept.items = append(swept.items, &node{kind: number, literal: strconv.FormatFloat(float64(value), 'f', -1, 64), place: swept.place})
 	}
 }
 
 // sweepOf are the values of a sweep as written; with an error, at is its place.
-func sweepOf(n *node) (values []int64, at place, err error) {
+func sweepOf[T quantity](n *node, parse func(string) (T, error)) (values []T, at place, err error) {
 	switch n.kind {
 	case number:
-		values, err = parseItem(n.literal)
+		values, err = parseItem(n.literal, parse)
 		return values, n.place, err
 	case text:
-		values, err = parseSweep(n.literal)
+		values, err = parseSweep(n.literal, parse)
 		return values, n.place, err
 	}
 	for _, item := range n.items {
 		if item.kind != number {
-			return nil, item.place, errors.New(`must be a whole number: a list holds numbers alone; ranges are written as text, "1,4..16"`)
+			return nil, item.place, errors.New(`must be a number: a list holds numbers alone; ranges are written as text, "1,4..16"`)
 		}
-		value, err := parseCap(item.literal)
+		value, err := parse(item.literal)
 		if err != nil {
 			return nil, item.place, err
 		}
@@ -88,7 +92,10 @@ func (v *validator) load(root *node, common *settings, trials []Trial) {
 		blame("oversubscribe", "is for session trees that fork, which alone have more requests in flight than trees; "+
 			"the workload %s does not fork: leave it out", trials[i].Spec.Workload.Name())
 	}
-	if load.WarmupRequests != nil && *load.WarmupRequests == 0 && load.WarmupRequestConcurrency != nil {
+	if load.Arrivals == "gamma" && load.Burstiness == nil {
+		blame("arrivals", "needs burstiness with gamma: the shape of its gaps, below 1 for bursts")
+	}
+	if load.WarmupRequests != nil && *load.WarmupRequests == 0 && load.RampUp == nil && load.WarmupRequestConcurrency != nil {
 		blame("warmup_request_concurrency", "has no effect without warmup: warmup_requests is 0")
 	}
 	if common.limits != nil && load.Requests != nil {
