@@ -155,7 +155,10 @@ func TestLanes(t *testing.T) {
 		{Lane: 1, Dispatched: 10, FirstToken: 14, Ended: 30, Tokens: 5},
 	}
 	if peak := peakInFlight(seen); peak != 2 {
-		t.Errorf("peak %d, want 2: an end and a dispatch at one instant are not two at once", peak)
+		t.Errorf("peak %d, want 2", peak)
+	}
+	if peak := peakInFlight([]Exchange{seen[0], seen[2]}); peak != 1 {
+		t.Errorf("peak %d, want 1: an end and a dispatch at one instant are not two at once", peak)
 	}
 	if got := fmt.Sprint(turnaroundOf(seen)); got != "{[1e-09] [1e-09]}" {
 		t.Errorf("turnaround %s, want 1 ns and 1 ns", got)
