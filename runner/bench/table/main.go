@@ -90,8 +90,12 @@ const header = "| case | tool | CPU µs/event | KiB/stream | in flight | tok/s (
 	"|---|---|---|---|---|---|---|---|---|---|---|---|---|"
 
 func (c comparison) row(load bench.Load, tool string, r bench.Result) {
-	fmt.Fprintf(c.out, "| %s | %s | %.1f | %s | %d | %.0f (%.1f %%) | %s, %s | %s, %s | %s, %s | %s | %s | %s | %.0f |\n", load.Name(), tool,
-		1e6*r.CPUPerEvent, figure(r.BytesPerStream, 1./1024, 1), r.PeakInFlight, r.TokensPerSecond, 100*r.TokensPerSecond/load.Possible(),
+	share := ""
+	if load.Spread == 0 { // else the last streams end alone
+		share = fmt.Sprintf(" (%.1f %%)", 100*r.TokensPerSecond/load.Possible())
+	}
+	fmt.Fprintf(c.out, "| %s | %s | %.1f | %s | %d | %.0f%s | %s, %s | %s, %s | %s, %s | %s | %s | %s | %.0f |\n", load.Name(), tool,
+		1e6*r.CPUPerEvent, figure(r.BytesPerStream, 1./1024, 1), r.PeakInFlight, r.TokensPerSecond, share,
 		figure(r.TTFTP50, 1e3, 1), figure(r.TTFTP99, 1e3, 1), figure(r.FirstP50, 1e3, 2), figure(r.FirstP99, 1e3, 2),
 		figure(r.ChunkP50, 1e3, 2), figure(r.ChunkP99, 1e3, 2), figure(r.ReadP99, 1e3, 2), figure(r.FreeP99, 1e3, 2), figure(r.RefillP99, 1e6, 0), 1e3*r.StartCPU)
 }
