@@ -25,9 +25,10 @@ type Session struct {
 type Turn struct {
 	// Join makes the turn wait until the forks started by earlier turns of its session have ended.
 	Join bool
-	// Delay is the think time between the end of the turn before (and of what it joins) and this turn's being ready.
+	// Delay is the think time between the end of the turn before (and of what it joins), or the start of the session, and this turn's being ready.
 	Delay time.Duration
-	// Build makes the turn's request from the answers of the turns before it in its session, those of the session it was forked from first.
+	// Build makes the turn's request from the answers of the turns before it in its session, those of the session it was forked from first: one for
+	// each turn, empty for a virtual one. The first turn's of a root is called with none, by another goroutine than the others'.
 	// It runs before the turn is scheduled, never inside a measured interval. Nil: a virtual turn that sends nothing and takes no slot.
 	Build func(answers []Answer) (Request, error)
 	// Forks start when the turn has ended. A fork that inherits is given the answers so far; a fresh one none.
