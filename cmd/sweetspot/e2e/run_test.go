@@ -3,8 +3,10 @@ package e2e
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -54,11 +56,13 @@ func TestTheWinnerMovesWithTheLimit(t *testing.T) {
 	if err := os.WriteFile(preset, fmt.Appendf(nil, ladder, vllm.base+"/v1"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	before := vllm.tokens(t)
 	out, code := command(t, dir, "run", "--json", preset)
 	if code != 0 {
 		t.Fatalf("run exits %d, want 0", code)
 	}
 	free := decode[document](t, out)
+	checkTokens(t, filepath.Join(dir, "results", free.RunID), before, vllm.tokens(t))
 	points := free.Trials[0].Points
 	for _, p := range points {
 		checkWhole(t, p)
@@ -70,11 +74,11 @@ func TestTheWinnerMovesWithTheLimit(t *testing.T) {
 		t.Errorf("without a limit point %s is selected, want %s: the one at 32", got, at(32).PointID)
 	}
 
-	before, after := *at(16).Repeats[0].TTFTP50, *at(32).Repeats[0].TTFTP50
-	if before*1.5 > after {
-		t.Fatalf("TTFT is %.3f s at 16 and %.3f s at 32: the server shows no cliff to choose by", before, after)
+	above, below := *at(16).Repeats[0].TTFTP50, *at(32).Repeats[0].TTFTP50
+	if above*1.5 > below {
+		t.Fatalf("TTFT is %.3f s at 16 and %.3f s at 32: the server shows no cliff to choose by", above, below)
 	}
-	limit := fmt.Sprintf("%.0fms", (before+after)/2*1000)
+	limit := fmt.Sprintf("%.0fms", (above+below)/2*1000)
 	out, code = command(t, dir, "select", free.RunID, "--max-ttft", limit, "--json")
 	if code != 0 {
 		t.Fatalf("select exits %d, want 0", code)
@@ -108,4 +112,56 @@ func checkWhole(t *testing.T, p point) {
 	if !p.Eligible {
 		t.Errorf("concurrency %d is not eligible: %s", p.Concurrency, strings.Join(p.Reasons, "; "))
 	}
+}
+
+// tokens are counts of prompt and output tokens.
+type tokens struct {
+	Prompt int64 `json:"prompt"`
+	Output int64 `json:"output"`
+}
+
+// tokens are all that the server has counted since it started.
+func (s *server) tokens(t *testing.T) tokens {
+	t.Helper()
+	return tokens{s.counter(t, "vllm:prompt_tokens_total"), s.counter(t, "vllm:generation_tokens_total")}
+}
+
+// sums reads the stored requests of a run as an analyst does, with DuckDB.
+const sums = `
+import duckdb, json, sys
+row = duckdb.sql(f"select sum(prompt_tokens)::bigint, sum(output_tokens)::bigint from '{sys.argv[1]}/requests/*.parquet'").fetchone()
+print(json.dumps({"prompt": row[0], "output": row[1]}))
+`
+
+// checkTokens holds the stored token counts of every request, and of those sent before the first point, against the server's own counters.
+func checkTokens(t *testing.T, run string, before, after tokens) {
+	t.Helper()
+	out, err := exec.Command(filepath.Join(os.Getenv("SWEETSPOT_READERS"), "bin", "python"), "-c", sums, run).Output()
+	if err != nil {
+		t.Fatalf("reading the stored requests: %v", err)
+	}
+	stored := decode[tokens](t, string(out))
+	text, err := os.ReadFile(filepath.Join(run, "manifest.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifest := decode[struct {
+		Services map[string]map[string]string `json:"services"`
+	}](t, string(text))
+	for _, facts := range manifest.Services {
+		stored.Prompt += number(t, facts["preflight_prompt_tokens"])
+		stored.Output += number(t, facts["preflight_output_tokens"])
+	}
+	if counted := (tokens{after.Prompt - before.Prompt, after.Output - before.Output}); stored != counted {
+		t.Errorf("stored are %+v tokens, the server counted %+v", stored, counted)
+	}
+}
+
+func number(t *testing.T, text string) int64 {
+	t.Helper()
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		t.Fatalf("the manifest has %q where a number is needed", text)
+	}
+	return n
 }
