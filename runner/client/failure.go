@@ -53,28 +53,27 @@ func oneLine(text string) string {
 }
 
 // refusal is the failure that a response's header says, nil where a stream of events follows.
-func refusal(response *http.Response) *failure {
+func refusal(response *http.Response, body io.Reader) *failure {
 	if response.StatusCode != http.StatusOK {
-		return httpFailure(response)
+		return httpFailure(response, body)
 	}
-	return notStreamed(response)
+	return notStreamed(response, body)
 }
 
 // httpFailure is a response with a status other than 200. It reads the body, so that the connection can be used again.
-func httpFailure(response *http.Response) *failure {
+func httpFailure(response *http.Response, body io.Reader) *failure {
 	text := fmt.Sprintf("HTTP %d %s", response.StatusCode, http.StatusText(response.StatusCode))
 	if to := response.Header.Get("Location"); to != "" {
 		text += " to " + to + ", which is not followed"
 	}
-	body := readRefusal(response.Body)
-	if len(body) > 0 {
-		text += ": " + message(body)
+	if said := readRefusal(body); len(said) > 0 {
+		text += ": " + message(said)
 	}
 	return &failure{measure.HTTPError, text}
 }
 
 // notStreamed is a response with status 200 that is no stream of events, nil where it is one. What says nothing of its type is taken for one.
-func notStreamed(response *http.Response) *failure {
+func notStreamed(response *http.Response, body io.Reader) *failure {
 	if encoding := response.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
 		return &failure{measure.StreamError, "the response is encoded as " + encoding + ", which was not asked for"}
 	}
@@ -83,13 +82,12 @@ func notStreamed(response *http.Response) *failure {
 	case "text/event-stream", "":
 		return nil
 	case "application/json":
-		body := readRefusal(response.Body)
-		if text, ok := reportedMessage(body); ok {
+		if text, ok := reportedMessage(readRefusal(body)); ok {
 			return &failure{measure.StreamError, "the service sent an error with status 200: " + text}
 		}
 		return &failure{measure.StreamError, "the service ignored stream: true: it answered with application/json, whole"}
 	}
-	return &failure{measure.StreamError, "the service answered with " + kind + " where text/event-stream belongs: " + start(readRefusal(response.Body))}
+	return &failure{measure.StreamError, "the service answered with " + kind + " where text/event-stream belongs: " + start(readRefusal(body))}
 }
 
 func readRefusal(body io.Reader) []byte {

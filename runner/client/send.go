@@ -84,7 +84,8 @@ func (e *exchange) run(ctx context.Context, prompt []byte) *failure {
 	defer response.Body.Close()
 	status := int64(response.StatusCode)
 	e.record.HTTPStatus = &status
-	failed := refusal(response)
+	body := e.trace.body(response)
+	failed := refusal(response, body)
 	if failed != nil {
 		e.record.Ended = e.now()
 		if failed.status == measure.HTTPError {
@@ -92,7 +93,6 @@ func (e *exchange) run(ctx context.Context, prompt []byte) *failure {
 		}
 		return e.interrupted(ctx, failed)
 	}
-	body := e.trace.body(response)
 	failed = e.stream(ctx, body)
 	if e.done {
 		defer time.AfterFunc(linger, cancel).Stop()

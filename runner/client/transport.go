@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	connReadBuffer   = 4 << 10 // chunk headers are read through it, so it is also the most that one read takes of small chunks
-	connWriteBuffer  = 2 << 10 // a request's header; what of a body does not fit goes past it
+	connReadBuffer   = 4 << 10 // the head of a response; over TLS, also the most that one read takes of small chunks
+	connWriteBuffer  = 2 << 10 // the head of a request; what of its body does not fit goes past it
 	maxHeaderBytes   = 64 << 10
 	idleConnsPerHost = 1 // over the streams: Preflight's
 )
