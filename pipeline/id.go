@@ -42,7 +42,8 @@ func (h identity) point(load schema.Load, point schema.PointLoad) (string, error
 		WarmupRequests  *int64           `json:"warmup_requests"`
 		DrainTimeout    schema.Duration  `json:"drain_timeout"`
 		Seed            int64            `json:"seed"`
-	}{load.Requests, load.RequestsPerSlot, load.MinRequests, load.Duration, load.WarmupRequests, load.DrainTimeout, load.Seed})
+		schema.Course
+	}{load.Requests, load.RequestsPerSlot, load.MinRequests, load.Duration, load.WarmupRequests, load.DrainTimeout, load.Seed, load.Course})
 	if err != nil {
 		return "", err
 	}

@@ -31,7 +31,8 @@ type Trial struct {
 	Repeats      int64           `json:"repeats"`
 	DrainTimeout schema.Duration `json:"drain_timeout"`
 	Seed         int64           `json:"seed"`
-	Points       []Point         `json:"points"`
+	schema.Course
+	Points []Point `json:"points"`
 }
 
 // Point is one load of a trial.
@@ -56,7 +57,8 @@ type Job struct {
 	WarmupRequests int64            `json:"warmup_requests"`
 	DrainTimeout   schema.Duration  `json:"drain_timeout"`
 	Seed           int64            `json:"seed"`
-	Limits         schema.Limits    `json:"limits"` // min_context_length asks for a probe; goodput is held against the others
+	schema.Course
+	Limits schema.Limits `json:"limits"` // min_context_length asks for a probe; goodput is held against the others
 }
 
 // of is the repeat that the job is a try at.
@@ -98,7 +100,10 @@ func NewPlan(preset *schema.Preset) (*Plan, error) {
 }
 
 func newTrial(preset *schema.Preset, t schema.Trial, loads []schema.PointLoad) (Trial, error) {
-	trial := Trial{Name: t.Name, Axes: t.Axes, Spec: t.Spec, Repeats: preset.Load.Repeats, DrainTimeout: preset.Load.DrainTimeout, Seed: preset.Load.Seed}
+	trial := Trial{
+		Name: t.Name, Axes: t.Axes, Spec: t.Spec, Repeats: preset.Load.Repeats, DrainTimeout: preset.Load.DrainTimeout, Seed: preset.Load.Seed,
+		Course: preset.Load.Course,
+	}
 	workload, err := json.Marshal(t.Spec.Workload)
 	if err != nil {
 		return trial, err
@@ -122,17 +127,34 @@ func newTrial(preset *schema.Preset, t schema.Trial, loads []schema.PointLoad) (
 }
 
 func newPoint(trial identity, preset *schema.Preset, load schema.PointLoad) (Point, error) {
-	point := Point{PointLoad: load, Duration: preset.Load.Duration, WarmupRequests: load.Lanes()}
+	point := Point{PointLoad: load, Duration: preset.Load.Duration, WarmupRequests: warmupRequests(load)}
 	if preset.Load.WarmupRequests != nil {
 		point.WarmupRequests = *preset.Load.WarmupRequests
 	}
 	if point.Duration == nil {
-		n := measuredRequests(preset.Load, preset.Limits, load.Slots())
+		n := measuredRequests(preset.Load, preset.Limits, slotsKeptFull(load))
 		point.Requests = &n
 	}
 	id, err := trial.point(preset.Load, load)
 	point.ID = id
 	return point, err
+}
+
+// warmupRequests is how many requests a point is warmed up with where the preset does not say: one for each lane, or those of a second of an open
+// loop, whose service takes as many as come.
+func warmupRequests(load schema.PointLoad) int64 {
+	if load.RequestRate != nil {
+		return int64(math.Ceil(*load.RequestRate))
+	}
+	return load.Lanes()
+}
+
+// slotsKeptFull is how many slots the load keeps full: none in an open loop, whose caps are limits that it should seldom reach.
+func slotsKeptFull(load schema.PointLoad) int64 {
+	if load.RequestRate != nil {
+		return 0
+	}
+	return load.Slots()
 }
 
 // measuredRequests is how many requests a point needs: as many as asked for, else enough for each slot, and for each statistic that it will be
@@ -162,7 +184,7 @@ func (p *Plan) Jobs(trial *Trial) []Job {
 			jobs = append(jobs, Job{
 				Keys: measure.Keys{TrialID: trial.ID, TrialName: trial.Name, PointID: point.ID, Repeat: repeat, Stage: stageSweep},
 				Spec: trial.Spec, Load: point.PointLoad, Requests: point.Requests, Duration: point.Duration, WarmupRequests: point.WarmupRequests,
-				DrainTimeout: trial.DrainTimeout, Seed: trial.Seed, Limits: p.Rule.Limits,
+				DrainTimeout: trial.DrainTimeout, Seed: trial.Seed, Course: trial.Course, Limits: p.Rule.Limits,
 			})
 		}
 	}

@@ -123,6 +123,9 @@ func curveColumns(trial *selector.Verdict) []curveColumn {
 		limit("req", func(l schema.PointLoad) *int64 { return l.RequestConcurrency }),
 		limit("prefill", func(l schema.PointLoad) *int64 { return l.PrefillConcurrency }),
 		{"rate", func(p selector.Judged) string { return optionalNumber(p.Load.RequestRate) }},
+		{"sent/s", sentCell},
+		{"late", lateCell},
+		{"sessions", func(p selector.Judged) string { return sessionsCell(trial, p) }},
 		{"in flight", func(p selector.Judged) string { return inFlight(p) }},
 		{"ok/fail", outcomes},
 		{"tok/s", func(p selector.Judged) string { return optionalNumber(p.Medians.OutputTokPerS) }},
@@ -158,6 +161,43 @@ func inFlight(p selector.Judged) string {
 		return format.Number(*steady)
 	}
 	return optionalNumber(p.Medians.MeanRequests)
+}
+
+// sentCell is the rate that an open loop achieved.
+func sentCell(p selector.Judged) string {
+	if p.Load.RequestRate == nil {
+		return ""
+	}
+	return optionalNumber(p.Medians.AchievedRate)
+}
+
+// lateCell counts the arrivals of an open loop that waited for a slot or were dropped, over all repeats.
+func lateCell(p selector.Judged) string {
+	var late int64
+	for _, r := range p.Repeats {
+		late += r.Late + r.Dropped
+	}
+	if late == 0 {
+		return ""
+	}
+	return strconv.FormatInt(late, 10)
+}
+
+// sessionsCell is the sessions in flight of every point once one of them has them more than 5 % apart from the requests: where sessions are single
+// requests they are the same.
+func sessionsCell(trial *selector.Verdict, p selector.Judged) string {
+	const far = 0.05
+	apart := func(p selector.Judged) bool {
+		sessions, requests := p.Medians.MeanSessions, p.Medians.MeanRequests
+		return sessions != nil && requests != nil && math.Abs(*sessions-*requests) > far**requests
+	}
+	if !slices.ContainsFunc(trial.Points, apart) {
+		return ""
+	}
+	if steady := p.Medians.SteadyMeanSessions; steady != nil {
+		return format.Number(*steady)
+	}
+	return optionalNumber(p.Medians.MeanSessions)
 }
 
 // outcomes counts ok and failed requests over all repeats.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"path/filepath"
 	"reflect"
 
@@ -89,17 +90,41 @@ func (d *drive) streams() int64 {
 	var most int64 = 1
 	for _, trial := range d.plan.Trials {
 		for _, point := range trial.Points {
-			most = max(most, point.Slots())
+			most = max(most, streamsOf(trial.Spec.Workload, point.PointLoad))
 		}
 	}
 	return most
+}
+
+// streamsOf is what a point may have in flight. Where no cap bounds it, that is a guess: what an open loop sends in ten seconds.
+func streamsOf(w schema.Workload, load schema.PointLoad) int64 {
+	const seconds, most = 10, 10_000
+	switch {
+	case load.RequestRate != nil && load.Slots() == 0:
+		return min(int64(math.Ceil(*load.RequestRate*seconds)), most)
+	case w.Forks() && load.RequestConcurrency != nil:
+		return *load.RequestConcurrency
+	}
+	return load.Slots()
 }
 
 func (d *drive) measure(ctx context.Context, started pipeline.Service, job pipeline.Job, stop <-chan struct{}, ended func(*measure.Record)) (measure.Outcome, error) {
 	if err := started.(*service.Service).Err(); err != nil {
 		return measure.Outcome{}, err
 	}
-	point := runner.Point{Load: job.Load, WarmupRequests: job.WarmupRequests, DrainTimeout: job.DrainTimeout, Seed: job.Seed}
+	point := runner.Point{Load: job.Load, WarmupRequests: job.WarmupRequests, DrainTimeout: job.DrainTimeout}
+	if job.Load.RequestRate != nil {
+		point.Arrivals.Process = job.Arrivals
+	}
+	if job.Burstiness != nil {
+		point.Arrivals.Burstiness = *job.Burstiness
+	}
+	if job.RampUp != nil {
+		point.RampUp = *job.RampUp
+	}
+	if job.Cancel != nil {
+		point.Cancel = runner.Cancel(*job.Cancel)
+	}
 	if job.Requests != nil {
 		point.Requests = *job.Requests
 	}

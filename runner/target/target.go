@@ -198,7 +198,7 @@ func (t *Target) seed(job Job) workload.Seed {
 	}
 }
 
-// Job is one measurement of a point.
+// Job is one measurement of a point. The seed of its arrivals and cancellations is made here, and so is the length of the probe.
 type Job struct {
 	runner.Point
 	LoadKey         string // names the load: equal for the same point of every trial, so that lengths and arrivals are
@@ -218,6 +218,7 @@ func (t *Target) Measure(ctx context.Context, job Job, watch Watch) (measure.Out
 	if err != nil {
 		return measure.Outcome{}, err
 	}
+	job.Seed = t.seed(job).Arrivals()
 	if t.config.Context != nil {
 		job.ProbeTokens = *t.config.Context
 	}

@@ -27,6 +27,11 @@ type Seed struct {
 // lengths is the key of lengths, delays and the shapes of sessions.
 func (s Seed) lengths() key { return newKey("lengths", decimal(s.Load), s.Point, decimal(s.Repeat)) }
 
+// Arrivals is the seed of when requests start and which are cancelled: as lengths, equal across trials.
+func (s Seed) Arrivals() int64 {
+	return int64(newKey("arrivals", decimal(s.Load), s.Point, decimal(s.Repeat)).high)
+}
+
 // text is the key of the words.
 func (s Seed) text() key { return newKey("text", decimal(s.Load), s.Point, decimal(s.Repeat), s.Trial) }
 
