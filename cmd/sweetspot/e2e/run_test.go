@@ -46,7 +46,7 @@ model: "tiny"
 service: endpoint: {url: %q}
 workload: random: {prompt_tokens: 200, output_tokens: 100}
 request: {ignore_eos: true}
-load: {concurrency: [1, 4, 16, 32], requests_per_slot: 6}
+load: {concurrency: [1, 4, 16, 32], requests_per_slot: 10}
 `
 
 func TestTheWinnerMovesWithTheLimit(t *testing.T) {
@@ -96,7 +96,7 @@ func TestTheWinnerMovesWithTheLimit(t *testing.T) {
 func checkWhole(t *testing.T, p point) {
 	t.Helper()
 	for _, r := range p.Repeats {
-		if r.Status != "completed" || r.RequestsIssued != max(20, 6*p.Concurrency) || r.RequestsOK != r.RequestsIssued {
+		if r.Status != "completed" || r.RequestsIssued != max(20, 10*p.Concurrency) || r.RequestsOK != r.RequestsIssued {
 			t.Errorf("concurrency %d: %s with %d of %d requests ok", p.Concurrency, r.Status, r.RequestsOK, r.RequestsIssued)
 		}
 		if r.OutputTokens != 100*r.RequestsOK {
@@ -129,7 +129,7 @@ func (s *server) tokens(t *testing.T) tokens {
 // sums reads the stored requests of a run as an analyst does, with DuckDB.
 const sums = `
 import duckdb, json, sys
-row = duckdb.sql(f"select sum(prompt_tokens)::bigint, sum(output_tokens)::bigint from '{sys.argv[1]}/requests/*.parquet'").fetchone()
+row = duckdb.sql(f"select sum(prompt_tokens)::bigint, sum(output_tokens)::bigint from '{sys.argv[1]}/requests/*.parquet'").fetchall()[0]
 print(json.dumps({"prompt": row[0], "output": row[1]}))
 `
 

@@ -87,11 +87,11 @@ func startVLLM(env, log string) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The server computes on one processor and leaves the others to the client: a client that is kept from running says so, and can't be trusted.
-	cmd := exec.Command("taskset", "--cpu-list", "0", filepath.Join(env, "bin", "python"), "-m", "vllm.entrypoints.openai.api_server",
+	cmd := exec.Command(filepath.Join(env, "bin", "python"), "-m", "vllm.entrypoints.openai.api_server",
 		"--model", filepath.Join(env, "model"), "--served-model-name", "tiny", "--host", "127.0.0.1", "--port", strconv.Itoa(port),
 		"--max-model-len", "4096", "--max-num-seqs", "16", "--enforce-eager", "--enable-prompt-tokens-details")
-	cmd.Env = append(os.Environ(), "VLLM_CPU_KVCACHE_SPACE=1", "HF_HUB_OFFLINE=1", "TRANSFORMERS_OFFLINE=1", "VLLM_NO_USAGE_STATS=1", "VLLM_SERVER_DEV_MODE=1")
+	// The model computes on one processor and leaves the others to the client: a client that is kept from running says so, and can't be trusted.
+	cmd.Env = append(os.Environ(), "VLLM_CPU_OMP_THREADS_BIND=0", "VLLM_CPU_KVCACHE_SPACE=1", "HF_HUB_OFFLINE=1", "TRANSFORMERS_OFFLINE=1", "VLLM_NO_USAGE_STATS=1", "VLLM_SERVER_DEV_MODE=1")
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
