@@ -64,7 +64,7 @@ func (c *checker) sentence(rule string, s *shape, n *node) string {
 		return rule
 	case n.kind == null:
 		return rule + "; it is empty"
-	case secret(n.place.path):
+	case secret(n.place.path), n.kind == object && s != nil && s.value.IncompleteKind()&cue.StructKind != 0: // it may be a group, but not this one
 		return rule
 	}
 	return rule + ", not " + describe(n)

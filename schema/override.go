@@ -15,6 +15,9 @@ type Options struct {
 	Set []string
 	// Flags has sweeps by the name of their field in load, such as "request_concurrency": "1,2,4".
 	Flags map[string]string
+	// Digest gives the SHA-256, in hexadecimal, of a file that the preset names, by its path as written there, or why it can't be used. Nil: no
+	// file is looked at, and what the preset says of its content is believed.
+	Digest func(file string) (string, error)
 }
 
 // override is one assignment from outside the file.
@@ -118,9 +121,13 @@ func wrap(p path, value *node, at place) *node {
 // alternatives are the objects that hold exactly one of their fields: naming another one replaces what they hold.
 var alternatives = []string{"service", "workload"}
 
-// isAlternatives reports whether the object at p holds one of several, in the preset or in a trial.
+// isAlternatives reports whether the object at p holds one of several, in the preset or in a trial: so do the counts of session trees, each of
+// which varies in one way.
 func isAlternatives(p path) bool {
-	return (len(p) == 1 || len(p) == 3 && p[0] == "trials") && slices.Contains(alternatives, p[len(p)-1])
+	if len(p) > 2 && p[0] == "trials" {
+		p = p[2:]
+	}
+	return len(p) == 1 && slices.Contains(alternatives, p[0]) || len(p) == 3 && p[0] == "workload" && p[1] == "tree"
 }
 
 // lay puts patch over n, which is at a path: objects field by field, anything else in the place of what is there.

@@ -83,6 +83,8 @@ type Fault struct {
 type Workload struct {
 	Fixed  *Fixed  `json:"fixed,omitempty"`
 	Random *Random `json:"random,omitempty"`
+	Tree   *Tree   `json:"tree,omitempty"`
+	DAG    *DAG    `json:"dag,omitempty"`
 }
 
 // Fixed asks for the same creative-writing text every time, cut to length.
@@ -95,25 +97,6 @@ type Fixed struct {
 type Random struct {
 	PromptTokens int64 `json:"prompt_tokens"`
 	OutputTokens int64 `json:"output_tokens"`
-}
-
-// Name is the workload's key in a preset, such as "random": the label of its data in listings.
-func (w Workload) Name() string {
-	if w.Fixed != nil {
-		return "fixed"
-	}
-	return "random"
-}
-
-// Forks reports whether w has session trees that fork, which alone can have more requests in flight than trees.
-func (w Workload) Forks() bool { return false }
-
-// Tokens are the prompt and output lengths that w asks for.
-func (w Workload) Tokens() (prompt, output int64) {
-	if w.Fixed != nil {
-		return w.Fixed.PromptTokens, w.Fixed.OutputTokens
-	}
-	return w.Random.PromptTokens, w.Random.OutputTokens
 }
 
 // Request says how each request is made.

@@ -66,6 +66,9 @@ func (v *validator) spec(t trial) (*Spec, Problems, error) {
 	if err := decode(out.Bytes(), spec); err != nil {
 		return nil, nil, fmt.Errorf("reading the validated trial %s: %w", t.name, err)
 	}
+	if problems = v.sessions(t.spec, spec); len(problems) > 0 {
+		return nil, problems, nil
+	}
 	return spec, nil, nil
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"math"
 	"path/filepath"
 	"reflect"
@@ -24,6 +25,7 @@ type drive struct {
 	run     *results.Writer
 	secrets service.Secrets
 	clock   clock.Clock
+	open    func(file string) (io.ReadCloser, error) // of the files that the preset names
 	live    *runner.Live
 
 	trial  string         // id of the trial that target was made for
@@ -64,7 +66,7 @@ func (d *drive) preflight(ctx context.Context, started pipeline.Service, job pip
 	made, ready, err := target.Prepare(ctx, target.Config{
 		Spec: job.Spec, URLs: s.URLs, Header: target.Header(job.Spec, d.process.lookupEnv), Streams: d.streams(),
 		RunID: job.RunID, TrialName: job.TrialName, Seed: job.Seed, Context: job.Limits.MinContextLength,
-		Clock: d.clock, Redact: d.secrets.Redact,
+		Open: d.open, Clock: d.clock, Redact: d.secrets.Redact,
 	})
 	if err != nil {
 		return pipeline.Preflight{}, err
@@ -96,14 +98,17 @@ func (d *drive) streams() int64 {
 	return most
 }
 
-// streamsOf is what a point may have in flight. Where no cap bounds it, that is a guess: what an open loop sends in ten seconds.
+// streamsOf is what a point may have in flight. Where no cap bounds it, that is a guess: what an open loop sends in ten seconds, or eight forks at once of
+// each session tree.
 func streamsOf(w schema.Workload, load schema.PointLoad) int64 {
-	const seconds, most = 10, 10_000
+	const seconds, forks, most = 10, 8, 10_000
 	switch {
 	case load.RequestRate != nil && load.Slots() == 0:
 		return min(int64(math.Ceil(*load.RequestRate*seconds)), most)
 	case w.Forks() && load.RequestConcurrency != nil:
 		return *load.RequestConcurrency
+	case w.Forks():
+		return max(load.Slots(), min(forks*load.Slots(), most))
 	}
 	return load.Slots()
 }

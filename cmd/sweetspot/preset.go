@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 
+	"sweetspot/runner/target"
 	"sweetspot/schema"
 )
 
@@ -28,13 +30,27 @@ func (a *presetArgs) read(p *process) (*schema.Preset, []byte, error) {
 	if err != nil {
 		return nil, nil, exit{exitUsage, err}
 	}
-	preset, err := schema.Read(a.File, text, schema.Options{Set: a.Set, Flags: a.flags()})
+	preset, err := schema.Read(a.File, text, schema.Options{Set: a.Set, Flags: a.flags(), Digest: a.digest})
 	var problems schema.Problems
 	if errors.As(err, &problems) {
 		fmt.Fprintln(p.stderr, problems.Error())
 		return nil, nil, exit{code: exitUsage}
 	}
 	return preset, text, err
+}
+
+// openFile opens a file that the preset names, which lies below the preset's own folder where its path is not absolute.
+func (a *presetArgs) openFile(file string) (io.ReadCloser, error) {
+	if !filepath.IsAbs(file) && a.File != "-" {
+		file = filepath.Join(filepath.Dir(a.File), file)
+	}
+	return os.Open(file)
+}
+
+// digest is that of a file of session trees, which is read whole so that its faults are found before anything starts.
+func (a *presetArgs) digest(file string) (string, error) {
+	_, sum, err := target.ReadSessions(file, a.openFile)
+	return sum, err
 }
 
 func (a *presetArgs) text(p *process) ([]byte, error) {

@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"time"
 
@@ -28,8 +29,9 @@ type Config struct {
 	Streams   int64       // most requests that any of the trial's points has in flight
 	RunID     string
 	TrialName string
-	Seed      int64  // load.seed of the preset
-	Context   *int64 // limits.min_context_length: the context that the probe fills; nil where there is no probe
+	Seed      int64                                    // load.seed of the preset
+	Context   *int64                                   // limits.min_context_length: the context that the probe fills; nil where there is no probe
+	Open      func(file string) (io.ReadCloser, error) // opens a file that the specification names, by its path there
 	Clock     clock.Clock
 	Redact    func(string) string // takes secrets out of a text
 }
@@ -39,6 +41,7 @@ type Target struct {
 	config      Config
 	client      *client.Client
 	calibration workload.Calibration
+	dag         *workload.DAG // nil but for the workload dag
 	spent       Spent
 }
 
@@ -79,6 +82,10 @@ func Header(spec schema.Spec, lookupEnv func(string) (string, bool)) http.Header
 //
 // An error says why no point can be measured and what to do about it, one line a reason.
 func Prepare(ctx context.Context, config Config) (*Target, Ready, error) {
+	dag, err := sessionsOf(config)
+	if err != nil {
+		return nil, Ready{}, err
+	}
 	endpoint := config.Spec.Service.Endpoint
 	made, err := client.New(client.Config{
 		BaseURLs: config.URLs, API: config.Spec.Request.API, Header: config.Header,
@@ -89,7 +96,7 @@ func Prepare(ctx context.Context, config Config) (*Target, Ready, error) {
 	if err != nil {
 		return nil, Ready{}, err
 	}
-	t := &Target{config: config, client: made}
+	t := &Target{config: config, client: made, dag: dag}
 	ready, err := t.ready(ctx)
 	if err != nil {
 		made.Close()
@@ -124,12 +131,12 @@ func (t *Target) ready(ctx context.Context) (Ready, error) {
 }
 
 func (t *Target) preflight(ctx context.Context) (client.Report, []client.Problem, error) {
-	source, err := workload.New(t.config.Spec, t.seed(Job{}), workload.Calibration{})
+	source, err := t.source(Job{})
 	if err != nil {
 		return client.Report{}, nil, err
 	}
-	prompt, output := t.config.Spec.Workload.Tokens()
-	longest := prompt + output
+	prompt, _ := t.config.Spec.Workload.Tokens()
+	longest := t.config.Spec.Workload.Longest()
 	if t.config.Context != nil {
 		longest = max(longest, *t.config.Context)
 	}
@@ -198,6 +205,14 @@ func (t *Target) seed(job Job) workload.Seed {
 	}
 }
 
+// source makes the sessions of a job.
+func (t *Target) source(job Job) (*workload.Source, error) {
+	if t.dag != nil {
+		return workload.NewDAG(t.dag, t.config.Spec, t.seed(job), t.calibration)
+	}
+	return workload.New(t.config.Spec, t.seed(job), t.calibration)
+}
+
 // Job is one measurement of a point. The seed of its arrivals and cancellations is made here, and so is the length of the probe.
 type Job struct {
 	runner.Point
@@ -214,7 +229,7 @@ type Watch struct {
 
 // Measure drives one point and returns when its last request has ended.
 func (t *Target) Measure(ctx context.Context, job Job, watch Watch) (measure.Outcome, error) {
-	source, err := workload.New(t.config.Spec, t.seed(job), t.calibration)
+	source, err := t.source(job)
 	if err != nil {
 		return measure.Outcome{}, err
 	}

@@ -11,7 +11,8 @@ import (
 type Count func(ctx context.Context, request Request) (promptTokens int64, err error)
 
 // Calibrate finds the texts whose prompts have the lengths that the workload asks for, by the service's own count: exact where the text allows.
-// contextTokens is the prompt length of the context probe, 0 where there is none.
+// contextTokens is the prompt length of the context probe, 0 where there is none. Of session trees the length of a typical first turn is sought, and the
+// rate of words found with it holds for the others; a file's prompts are what they are.
 //
 // The prompts sent come near the length sought from below, and long texts of plain words are not sent at all: what a whole deck of words counts
 // is measured once. There are at most 12 requests for each length, one after the other, usually 4 to 7. Isolated prompts are sent
@@ -27,9 +28,10 @@ func Calibrate(ctx context.Context, spec schema.Spec, seed Seed, contextTokens i
 	prompt, _ := spec.Workload.Tokens()
 	var cal Calibration
 	var plain []int64 // lengths sought of plain words
-	if spec.Workload.Fixed != nil {
+	switch {
+	case spec.Workload.Fixed != nil:
 		cal.Story, err = c.scale(newStory(seed, prompt), prompt)
-	} else {
+	case prompt > 0:
 		plain = append(plain, prompt)
 	}
 	if contextTokens > 0 {

@@ -5,7 +5,7 @@ package workload
 // It holds for the specification's model, request and workload, and for prompts with the nonces of the run it was measured in.
 type Calibration struct {
 	Story Scale `json:"story"` // the text of fixed
-	Words Scale `json:"words"` // the text of random, and of the context probe of every workload
+	Words Scale `json:"words"` // the text of random and of generated trees, and of the context probe of every workload
 }
 
 // Scale is how a kind of text becomes tokens.

@@ -38,7 +38,7 @@ func readDAG(t testing.TB, text string) *DAG {
 
 func dagRequests(t testing.TB, cache string, index int64) map[string]sent {
 	t.Helper()
-	source, err := NewDAG(readDAG(t, agents), chatSpec(cache), Seed{Run: "3f9a1c02"})
+	source, err := NewDAG(readDAG(t, agents), chatSpec(cache), Seed{Run: "3f9a1c02"}, Calibration{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func TestIsolatedConversationsOfADAGBeginWithNonces(t *testing.T) {
 }
 
 func TestRootsOfADAGComeInTurn(t *testing.T) {
-	source, err := NewDAG(readDAG(t, agents), chatSpec("shared"), Seed{})
+	source, err := NewDAG(readDAG(t, agents), chatSpec("shared"), Seed{}, Calibration{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,12 +197,12 @@ func TestBadDAGsAreRefusedLineByLine(t *testing.T) {
 
 func TestNewDAGRefusesWhatItCannotSend(t *testing.T) {
 	dag := readDAG(t, `{"session_id": "a", "turns": [{"messages": [{"role": "user", "content": "x"}], "extra_body": {"stream": false}}]}`)
-	if _, err := NewDAG(dag, chatSpec("shared"), Seed{}); err == nil || !strings.Contains(err.Error(), `agents.jsonl:1: turn 0 of session "a": extra_body must not set stream`) {
+	if _, err := NewDAG(dag, chatSpec("shared"), Seed{}, Calibration{}); err == nil || !strings.Contains(err.Error(), `agents.jsonl:1: turn 0 of session "a": extra_body must not set stream`) {
 		t.Errorf("a reserved field: %v", err)
 	}
 	spec := chatSpec("shared")
 	spec.Request.API = "completions"
-	if _, err := NewDAG(readDAG(t, agents), spec, Seed{}); err == nil || !strings.Contains(err.Error(), "chat API") {
+	if _, err := NewDAG(readDAG(t, agents), spec, Seed{}, Calibration{}); err == nil || !strings.Contains(err.Error(), "chat API") {
 		t.Errorf("completions: %v", err)
 	}
 }
@@ -215,7 +215,7 @@ func FuzzReadDAG(f *testing.F) {
 		if err != nil {
 			return
 		}
-		source, err := NewDAG(dag, chatSpec("isolated"), Seed{})
+		source, err := NewDAG(dag, chatSpec("isolated"), Seed{}, Calibration{})
 		if err != nil {
 			return
 		}

@@ -17,10 +17,10 @@ import (
 //
 // A turn sends the conversation so far, with the live answers, and its own messages; its model, max_tokens, tools, extra and extra_body stand
 // before those of spec. Without max_tokens it asks for no length. An isolated nonce stands in front of each conversation's first message; a spawn
-// begins a conversation. The sessions of pre_session_spawns start with their parent, and a turn's delay follows the answer before it.
+// begins a conversation. cal is for the context probe alone. The sessions of pre_session_spawns start with their parent, and a turn's delay follows the answer before it.
 //
 // It is an error if a turn sets a field that sweetspot sets itself, or the requests are not for the chat API.
-func NewDAG(dag *DAG, spec schema.Spec, seed Seed) (*Source, error) {
+func NewDAG(dag *DAG, spec schema.Spec, seed Seed, cal Calibration) (*Source, error) {
 	if spec.Request.API == "completions" {
 		return nil, errors.New("making requests: session trees of messages need the chat API")
 	}
@@ -39,7 +39,7 @@ func NewDAG(dag *DAG, spec schema.Spec, seed Seed) (*Source, error) {
 			replayed.requests[&s.Turns[i]] = request
 		}
 	}
-	return &Source{sessions: replayed, writer: w, probe: Calibration{}.Words.orEstimate(shuffledWords{}, w)}, nil
+	return &Source{sessions: replayed, writer: w, probe: cal.Words.orEstimate(shuffledWords{}, w)}, nil
 }
 
 // dagRequest is what a turn of a file sends, as far as it is known before the answers.

@@ -20,7 +20,7 @@ type sessions interface {
 	session(at place) (*Session, error)
 }
 
-// New gives the source of a point's sessions. Its prompts are as long as cal says; the zero Calibration is an estimate.
+// New gives the source of a point's sessions, but for the workload dag: [NewDAG] does. Its prompts are as long as cal says; the zero Calibration is an estimate.
 //
 // It is an error if spec has no workload, or an extra_body that [NewEncoder] refuses.
 func New(spec schema.Spec, seed Seed, cal Calibration) (*Source, error) {
@@ -29,10 +29,15 @@ func New(spec schema.Spec, seed Seed, cal Calibration) (*Source, error) {
 		return nil, err
 	}
 	source := &Source{writer: w, probe: cal.Words.orEstimate(shuffledWords{}, w)}
-	if spec.Workload.Fixed != nil {
+	switch {
+	case spec.Workload.Fixed != nil:
 		source.sessions = newFixed(*spec.Workload.Fixed, w, cal)
-	} else {
+	case spec.Workload.Random != nil:
 		source.sessions = newRandom(*spec.Workload.Random, w, cal)
+	case spec.Workload.Tree != nil:
+		return NewTree(ShapeOf(*spec.Workload.Tree), spec, seed, cal)
+	default:
+		return nil, errors.New("making requests: the sessions of the workload dag stand in a file")
 	}
 	return source, nil
 }
@@ -84,7 +89,10 @@ func newWriter(spec schema.Spec, seed Seed, promptTokens int64) (*writer, error)
 
 // workloadWriter gives the writer of the requests of spec's workload.
 func workloadWriter(spec schema.Spec, seed Seed) (*writer, error) {
-	if spec.Workload.Fixed == nil && spec.Workload.Random == nil {
+	switch w := spec.Workload; {
+	case w.Tree != nil, w.DAG != nil:
+		return newWriter(spec, seed, wholeNonce)
+	case w.Fixed == nil && w.Random == nil:
 		return nil, errors.New("making requests: the specification has no workload")
 	}
 	promptTokens, _ := spec.Workload.Tokens()

@@ -2,6 +2,7 @@ package workload
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"sweetspot/schema"
@@ -19,6 +20,23 @@ type TreeShape struct {
 	ForkWidth    Distribution `json:"fork_width"`    // forks that a turn starts; where there are levels left
 	InheritShare int64        `json:"inherit_share"` // of forks that go on with the conversation; the others start afresh
 	JoinShare    int64        `json:"join_share"`    // of turns behind a turn that forked, which wait for all forks so far
+}
+
+// ShapeOf is the shape that a preset asks for. Its shares are taken to the nearest percentage.
+func ShapeOf(t schema.Tree) TreeShape {
+	return TreeShape{
+		Turns: distributionOf(t.Turns), PromptTokens: distributionOf(t.PromptTokens), OutputTokens: distributionOf(t.OutputTokens),
+		ThinkTime: distributionOf(t.ThinkTime), Depth: t.Depth, ForkWidth: distributionOf(t.ForkWidth),
+		InheritShare: int64(math.Round(100 * t.InheritShare)), JoinShare: int64(math.Round(100 * t.JoinShare)),
+	}
+}
+
+func distributionOf(d schema.Distribution) Distribution {
+	made := Distribution{Constant: d.Constant, Uniform: (*Range)(d.Uniform), Normal: (*Spread)(d.Normal), Lognormal: (*Spread)(d.Lognormal)}
+	for _, w := range d.Weighted {
+		made.Weighted = append(made.Weighted, Weighted(w))
+	}
+	return made
 }
 
 // mostTurns bounds a tree, so that a shape that grows without bound is an error and not a full memory.

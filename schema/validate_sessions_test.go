@@ -1,0 +1,75 @@
+package schema
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const replaying = `
+model: m
+service: {simulator: {}}
+workload: {dag: {file: agents.jsonl}}
+trials: {a: {}, b: {request: {temperature: 1}}, c: {workload: {dag: {file: other.jsonl}}}}
+`
+
+// What a file holds is known by its digest: each file is looked at once, however many trials name it.
+func TestFilesAreDigested(t *testing.T) {
+	var asked []string
+	digest := func(file string) (string, error) {
+		asked = append(asked, file)
+		return strings.Repeat("0", 63) + string(file[0]), nil
+	}
+	preset, err := Read("p.yaml", []byte(replaying), Options{Digest: digest})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"agents.jsonl", "other.jsonl"}, asked); diff != "" {
+		t.Errorf("files looked at (-want +got):\n%s", diff)
+	}
+	for i, last := range []string{"a", "a", "o"} {
+		if got := preset.Trials[i].Spec.Workload.DAG.SHA256; got != strings.Repeat("0", 63)+last {
+			t.Errorf("trial %s has the digest %s", preset.Trials[i].Name, got)
+		}
+	}
+}
+
+func TestFilesThatCanNotBeUsed(t *testing.T) {
+	_, err := Read("p.yaml", []byte(replaying), Options{Digest: func(file string) (string, error) { return "", errors.New("no " + file) }})
+	want := "p.yaml:4:24: workload.dag.file: can't be used: no agents.jsonl (in trial a and b)\n" +
+		"p.yaml:5:76: trials.c.workload.dag.file: can't be used: no other.jsonl"
+	if err == nil || err.Error() != want {
+		t.Errorf("Read gives\n%v, want\n%s", err, want)
+	}
+	pinned := strings.Replace(replaying, "agents.jsonl", "agents.jsonl, sha256: "+strings.Repeat("a", 64), 1)
+	_, err = Read("p.yaml", []byte(pinned), Options{Digest: func(string) (string, error) { return strings.Repeat("b", 64), nil }})
+	if err == nil || !strings.Contains(err.Error(), "workload.dag.sha256: is not that of the file, which has bbbb") {
+		t.Errorf("a file with another content gives %v", err)
+	}
+}
+
+func TestDistributionsReadBack(t *testing.T) {
+	for text, mean := range map[string]float64{
+		`7`:                                     7,
+		`{"uniform":{"min":1,"max":4}}`:         2.5,
+		`{"normal":{"mean":8,"std":2,"max":9}}`: 8,
+		`{"lognormal":{"mean":8,"std":2,"min":3}}`:                     8,
+		`{"weighted":[{"value":1,"weight":3},{"value":9,"weight":1}]}`: 3,
+		`{"weighted":[{"value":10000000,"weight":1000000}]}`:           10000000,
+	} {
+		var d Distribution
+		if err := json.Unmarshal([]byte(text), &d); err != nil {
+			t.Fatal(err)
+		}
+		written, err := json.Marshal(d)
+		if err != nil || string(written) != text {
+			t.Errorf("%s is written as %s, %v", text, written, err)
+		}
+		if d.Mean() != mean {
+			t.Errorf("%s has the mean %v, want %v", text, d.Mean(), mean)
+		}
+	}
+}

@@ -1,0 +1,136 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+)
+
+// Tree asks in session trees that are drawn at random.
+type Tree struct {
+	Turns        Distribution `json:"turns"`         // of each session
+	PromptTokens Distribution `json:"prompt_tokens"` // that a turn adds
+	OutputTokens Distribution `json:"output_tokens"` // at most, of an answer
+	ThinkTime    Distribution `json:"think_time"`    // in milliseconds
+	Depth        int64        `json:"depth"`         // levels of forks; 0: none
+	ForkWidth    Distribution `json:"fork_width"`    // forks of a turn
+	InheritShare float64      `json:"inherit_share"` // of forks, 0 to 1
+	JoinShare    float64      `json:"join_share"`    // of turns behind one that forked, 0 to 1
+}
+
+// DAG asks in session trees that a file holds.
+type DAG struct {
+	File   string `json:"file"`             // from the folder of the preset
+	SHA256 string `json:"sha256,omitempty"` // of its content, in hexadecimal; empty where nobody has looked at it
+}
+
+// Distribution is a whole number, or how it varies; exactly one field is set. In JSON, as in a preset, the first is the number alone.
+type Distribution struct {
+	Constant  *int64     `json:"-"`
+	Uniform   *Range     `json:"uniform,omitempty"`   // each from Min to Max as likely as the others
+	Normal    *Spread    `json:"normal,omitempty"`    // the bell curve
+	Lognormal *Spread    `json:"lognormal,omitempty"` // its logarithm is a bell curve
+	Weighted  []Weighted `json:"weighted,omitempty"`
+}
+
+// Range is from Min to Max, both included.
+type Range struct {
+	Min int64 `json:"min"`
+	Max int64 `json:"max"`
+}
+
+// Spread is a mean and a standard deviation. What is drawn below Min is Min, what is above Max is Max; a Max of 0 is none.
+type Spread struct {
+	Mean float64 `json:"mean"`
+	Std  float64 `json:"std"`
+	Min  int64   `json:"min,omitempty"`
+	Max  int64   `json:"max,omitempty"`
+}
+
+// Weighted is a value and how often it comes, against the weights of the others.
+type Weighted struct {
+	Value  int64 `json:"value"`
+	Weight int64 `json:"weight"`
+}
+
+// MarshalJSON writes d as a preset does.
+func (d Distribution) MarshalJSON() ([]byte, error) {
+	if d.Constant != nil {
+		return json.Marshal(*d.Constant)
+	}
+	type varied Distribution
+	return json.Marshal(varied(d))
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (d *Distribution) UnmarshalJSON(src []byte) error {
+	*d = Distribution{}
+	if !bytes.HasPrefix(src, []byte{'{'}) {
+		d.Constant = new(int64)
+		return json.Unmarshal(src, d.Constant)
+	}
+	type varied Distribution
+	return decode(src, (*varied)(d))
+}
+
+// Mean is the mean of d, before what is out of bounds is brought to them.
+func (d Distribution) Mean() float64 {
+	switch {
+	case d.Constant != nil:
+		return float64(*d.Constant)
+	case d.Uniform != nil:
+		return float64(d.Uniform.Min+d.Uniform.Max) / 2
+	case d.Normal != nil:
+		return d.Normal.Mean
+	case d.Lognormal != nil:
+		return d.Lognormal.Mean
+	}
+	var sum, weights float64
+	for _, w := range d.Weighted {
+		sum, weights = sum+float64(w.Value*w.Weight), weights+float64(w.Weight)
+	}
+	return sum / max(weights, 1)
+}
+
+// typical is the whole number nearest to the mean of d, at least 1.
+func (d Distribution) typical() int64 { return max(1, int64(math.Round(d.Mean()))) }
+
+// Name is the workload's key in a preset, such as "random": the label of its data in listings.
+func (w Workload) Name() string {
+	switch {
+	case w.Fixed != nil:
+		return "fixed"
+	case w.Tree != nil:
+		return "tree"
+	case w.DAG != nil:
+		return "dag"
+	}
+	return "random"
+}
+
+// Forks reports whether w may have session trees that fork, which alone can have more requests in flight than trees. What a file holds is not
+// looked at.
+func (w Workload) Forks() bool { return w.DAG != nil || w.Tree != nil && w.Tree.Depth > 0 }
+
+// Tokens are the prompt and output lengths that w asks for: of a session tree those of a typical first turn, and 0 where they stand in a file.
+func (w Workload) Tokens() (prompt, output int64) {
+	switch {
+	case w.Fixed != nil:
+		return w.Fixed.PromptTokens, w.Fixed.OutputTokens
+	case w.Random != nil:
+		return w.Random.PromptTokens, w.Random.OutputTokens
+	case w.Tree != nil:
+		return w.Tree.PromptTokens.typical(), w.Tree.OutputTokens.typical()
+	}
+	return 0, 0
+}
+
+// Longest is the length of the longest request of w in tokens, prompt and output together: of session trees that of a typical session's last turn,
+// which forks that inherit go beyond, and 0 where it stands in a file.
+func (w Workload) Longest() int64 {
+	prompt, output := w.Tokens()
+	if w.Tree != nil {
+		return w.Tree.Turns.typical() * (prompt + output)
+	}
+	return prompt + output
+}
