@@ -22,13 +22,9 @@ type planCmd struct {
 
 // Run is the command.
 func (c *planCmd) Run(p *process) error {
-	preset, _, err := c.read(p)
+	plan, err := c.plan(p)
 	if err != nil {
 		return err
-	}
-	plan, err := pipeline.NewPlan(preset)
-	if err != nil {
-		return exit{exitUsage, err}
 	}
 	var earlier []measure.Point
 	if c.Like != "" {

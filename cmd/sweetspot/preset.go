@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"sweetspot/pipeline"
 	"sweetspot/runner/target"
 	"sweetspot/schema"
 )
@@ -51,6 +52,23 @@ func (a *presetArgs) openFile(file string) (io.ReadCloser, error) {
 func (a *presetArgs) digest(file string) (string, error) {
 	_, sum, err := target.ReadSessions(file, a.openFile)
 	return sum, err
+}
+
+// plan reads the preset and plans it.
+func (a *presetArgs) plan(p *process) (*pipeline.Plan, error) {
+	preset, _, err := a.read(p)
+	if err != nil {
+		return nil, err
+	}
+	return planOf(preset)
+}
+
+func planOf(preset *schema.Preset) (*pipeline.Plan, error) {
+	plan, err := pipeline.NewPlan(preset)
+	if err != nil {
+		return nil, exit{exitUsage, err}
+	}
+	return plan, nil
 }
 
 func (a *presetArgs) text(p *process) ([]byte, error) {

@@ -42,9 +42,9 @@ func (c *runCmd) Run(ctx context.Context, p *process) error {
 	if err != nil {
 		return err
 	}
-	plan, err := pipeline.NewPlan(preset)
+	plan, err := planOf(preset)
 	if err != nil {
-		return exit{exitUsage, err}
+		return err
 	}
 	secrets, err := service.NewSecrets(pipeline.Environment(preset), p.lookupEnv)
 	if err != nil {

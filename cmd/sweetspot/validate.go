@@ -16,13 +16,9 @@ func (validateCmd) Help() string {
 
 // Run is the command.
 func (c *validateCmd) Run(p *process) error {
-	preset, _, err := c.read(p)
+	plan, err := c.plan(p)
 	if err != nil {
 		return err
-	}
-	plan, err := pipeline.NewPlan(preset)
-	if err != nil {
-		return exit{exitUsage, err}
 	}
 	fmt.Fprintf(p.stdout, "%s is valid: %s\n", c.File, summary(plan))
 	return nil
