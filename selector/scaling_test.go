@@ -120,12 +120,12 @@ func TestLevels(t *testing.T) {
 		{"concurrency", func(l *schema.PointLoad, i int) { l.Concurrency = ref(int64(1 << i)) }, []float64{1, 2, 4, 8}, "concurrency 8"},
 		{"request cap under one concurrency", func(l *schema.PointLoad, i int) { l.RequestConcurrency = ref(int64(1 + i)) }, []float64{1, 2, 3, 4}, "concurrency 8, request cap 4"},
 		{"prefill cap", func(l *schema.PointLoad, i int) { l.PrefillConcurrency = ref(int64(1 << i)) }, []float64{1, 2, 4, 8}, "concurrency 8, prefill cap 8"},
-		{"rate", func(l *schema.PointLoad, i int) { l.Concurrency, l.RequestRate = nil, ref(float64(i+1)) }, []float64{1, 2, 3, 4}, "4 requests/s"},
-		{"rate under a cap", func(l *schema.PointLoad, i int) { l.RequestRate = ref(float64(i + 1)) }, []float64{1, 2, 3, 4}, "concurrency 8, 4 requests/s"},
+		{"rate", func(l *schema.PointLoad, i int) { l.Concurrency, l.RequestRate = nil, ref(float64(i+1)) }, []float64{1, 2, 3, 4}, "rate 4/s"},
+		{"rate under a cap", func(l *schema.PointLoad, i int) { l.RequestRate = ref(float64(i + 1)) }, []float64{1, 2, 3, 4}, "concurrency 8, rate 4/s"},
 		{"rate and prefill cap", func(l *schema.PointLoad, i int) {
 			l.PrefillConcurrency, l.RequestRate = ref(int64(4-i)), ref(float64(i+1))
 		},
-			[]float64{4, 3, 2, 1}, "concurrency 8, prefill cap 1, 4 requests/s"},
+			[]float64{4, 3, 2, 1}, "concurrency 8, prefill cap 1, rate 4/s"},
 		{"grid: two levels", func(l *schema.PointLoad, i int) {
 			l.Concurrency, l.PrefillConcurrency = ref(int64(4+4*(i/2))), ref(int64(2+i%2))
 		},

@@ -80,7 +80,7 @@ func LoadText(load schema.PointLoad) string {
 	add("request cap", load.RequestConcurrency)
 	add("prefill cap", load.PrefillConcurrency)
 	if load.RequestRate != nil {
-		parts = append(parts, format.Number(*load.RequestRate)+" requests/s")
+		parts = append(parts, "rate "+format.Number(*load.RequestRate)+"/s")
 	}
 	if len(parts) == 0 {
 		return "no cap"

@@ -107,7 +107,7 @@ func TestLoadText(t *testing.T) {
 	for want, load := range map[string]schema.PointLoad{
 		"no cap":         {},
 		"concurrency 16": {Concurrency: ref(int64(16))},
-		"concurrency 64, request cap 16, prefill cap 4, 2.5 requests/s": {Concurrency: ref(int64(64)), RequestConcurrency: ref(int64(16)), PrefillConcurrency: ref(int64(4)), RequestRate: ref(2.5)},
+		"concurrency 64, request cap 16, prefill cap 4, rate 2.5/s": {Concurrency: ref(int64(64)), RequestConcurrency: ref(int64(16)), PrefillConcurrency: ref(int64(4)), RequestRate: ref(2.5)},
 	} {
 		if got := LoadText(load); got != want {
 			t.Errorf("%q, want %q", got, want)
