@@ -176,3 +176,40 @@ func TestClipChangesOnlyWhatItMust(t *testing.T) {
 		}
 	})
 }
+
+// An open loop has no ladder of its own: what is not swept is not capped, and random arrivals are what is meant.
+func TestPointsOfRates(t *testing.T) {
+	rate := func(rate float64, request int64) PointLoad {
+		return PointLoad{RequestRate: &rate, RequestConcurrency: set(request)}
+	}
+	for name, c := range map[string]struct {
+		load Load
+		want []PointLoad
+	}{
+		"alone":    {Load{RequestRate: []float64{0.5, 4}}, []PointLoad{rate(0.5, 0), rate(4, 0)}},
+		"constant": {Load{RequestRate: []float64{0.5, 4}, Course: Course{Arrivals: "constant"}}, []PointLoad{rate(0.5, 0), rate(4, 0)}},
+		"a grid": {Load{RequestRate: []float64{0.5, 4}, RequestConcurrency: []int64{2, 8}},
+			[]PointLoad{rate(0.5, 2), rate(4, 2), rate(0.5, 8), rate(4, 8)}},
+		"a zip": {Load{RequestRate: []float64{0.5, 4}, RequestConcurrency: []int64{2, 8}, Zip: true}, []PointLoad{rate(0.5, 2), rate(4, 8)}},
+	} {
+		got, err := c.load.Points()
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	if got := (Load{RequestRate: []float64{1}}).withDefaults().Arrivals; got != "poisson" {
+		t.Errorf("arrivals are %q where nothing is said", got)
+	}
+	requests := int64(4)
+	few := Load{RequestRate: []float64{1}, RequestConcurrency: []int64{64}, Requests: &requests}
+	if _, err := few.Points(); err != nil {
+		t.Errorf("a cap that is a limit asks for no least number of requests, but: %v", err)
+	}
+	above := Load{RequestRate: []float64{1}, RequestConcurrency: []int64{4}, PrefillConcurrency: []int64{8}}
+	if _, err := above.Points(); err == nil {
+		t.Error("a prefill cap above the request cap passes with a rate")
+	}
+}
