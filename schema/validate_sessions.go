@@ -12,7 +12,11 @@ type digested struct {
 func (v *validator) sessions(n *node, spec *Spec) Problems {
 	switch w := &spec.Workload; {
 	case w.Tree != nil:
-		return w.Tree.bounds(n.at(path{"workload", "tree"}))
+		at := n.at(path{"workload", "tree"})
+		if problems := w.Tree.bounds(at); len(problems) > 0 {
+			return problems
+		}
+		return w.Tree.size(at)
 	case w.DAG != nil:
 		return v.file(n, spec)
 	}
@@ -41,6 +45,25 @@ func (t *Tree) bounds(n *node) Problems {
 		}
 	}
 	return problems
+}
+
+// size finds trees that typically have more turns than one may have.
+func (t *Tree) size(n *node) Problems {
+	const most = 10_000 // of a tree, as in package workload
+	turns := max(1, t.Turns.Mean())
+	var all float64
+	for level, width := int64(0), 1.0; level <= t.Depth; level++ {
+		all += width * turns
+		width *= turns * t.ForkWidth.Mean()
+	}
+	if all <= most {
+		return nil
+	}
+	at := n.place
+	if i := n.index("depth"); i >= 0 {
+		at = n.fields[i].value.place
+	}
+	return Problems{at.problem(fmt.Sprintf("makes trees of about %.0f turns, all forks together: a tree has at most 10,000", all))}
 }
 
 // file looks at the file of session trees.
