@@ -97,7 +97,7 @@ type Metrics struct {
 	TTFT       *float64 `json:"ttft_s" unit:"s" doc:"time to first token: first_token - dispatched"`
 	TTFOT      *float64 `json:"ttfot_s" unit:"s" doc:"time to first output that is not reasoning: first_output - dispatched"`
 	TotalTime  *float64 `json:"total_time_s" unit:"s" doc:"ended - dispatched"`
-	TPOT       *float64 `json:"tpot_s" unit:"s" doc:"time per output token: (last_token - first_token) / (output_tokens - first_event_tokens)"`
+	TPOT       *float64 `json:"tpot_s" unit:"s" doc:"time per output token: (last_token - first_token) / (output_tokens - first_event_tokens); null where all tokens came in one read"`
 	QueueDelay *float64 `json:"queue_delay_s" unit:"s" doc:"dispatched - scheduled: what the client's own caps added"`
 	ICLMean    *float64 `json:"icl_mean_s" unit:"s" doc:"mean gap between successive events that carried a token (a chunk is not a token)"`
 }
@@ -113,10 +113,11 @@ func ttfot(r *Record) *float64      { return r.FirstOutput.SecondsSince(r.Dispat
 func totalTime(r *Record) *float64  { return r.Ended.SecondsSince(r.Dispatched) }
 func queueDelay(r *Record) *float64 { return r.Dispatched.SecondsSince(r.Scheduled) }
 
-// tpot spreads the time after the first token over the tokens that came after its event, which counts one token where its count is not known.
+// tpot spreads the time after the first token over the tokens that came after its event, which counts one token where its count is not known. Events
+// of one read share a stamp: where all tokens came in one, no time was seen to pass.
 func tpot(r *Record) *float64 {
 	span := r.LastToken.SecondsSince(r.FirstToken)
-	if span == nil || r.OutputTokens == nil {
+	if span == nil || *span <= 0 || r.OutputTokens == nil {
 		return nil
 	}
 	first := int64(1)

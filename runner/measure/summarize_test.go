@@ -229,6 +229,24 @@ func TestOneTokenHasNoTPOT(t *testing.T) {
 	}
 }
 
+// Regression: https://github.com/vllm-project/vllm-omni/issues/6693. Tokens that all came in one read show no span to spread over them: they have no
+// time per output token, rather than one of 0, which would make the service look infinitely fast to one user.
+func TestOneReadHasNoTPOT(t *testing.T) {
+	limit := schema.Duration(time.Second)
+	one := request(0, 12, 10, 10, 10)
+	if got := MetricsOf(&one).TPOT; got != nil {
+		t.Errorf("tpot of one read %v", *got)
+	}
+	o := Outcome{Records: numbered(one, request(20, 3, 30, 40, 50)), Target: 1}
+	p := Summarize(o, schema.PointLoad{}, schema.Limits{MaxTPOT: &limit})
+	if p.TPOT.N != 1 || *p.TPOT.Min != 0.01 || *p.TPOTAll.Mean != 0.01 {
+		t.Errorf("tpot of %d, min %v, mean with failures %v", p.TPOT.N, *p.TPOT.Min, *p.TPOTAll.Mean)
+	}
+	if diff := cmp.Diff([]*float64{ref(1 / 0.05), ref(100.0)}, []*float64{p.GoodputPerS, p.OutputTokPerSUser}, nearly); diff != "" {
+		t.Errorf("goodput and tokens a user: %s", diff)
+	}
+}
+
 // With several tokens in the first event, the time after it belongs to the others.
 func TestFirstEventTokens(t *testing.T) {
 	r := request(0, 9, 10, 30)
