@@ -21,7 +21,7 @@ func (r *Rule) ineligible(p *measure.Point) []string {
 	}
 	var reasons []string
 	for _, reason := range []string{
-		r.tooManyErrors(p), r.unjudgeable(p), r.uncounted(p), r.notInFlight(p), r.cutShort(p), r.contextTooShort(p), clientTooSlow(p),
+		r.tooManyErrors(p), r.unjudgeable(p), r.uncounted(p), r.notInFlight(p), r.outputLength(p), r.contextTooShort(p), clientTooSlow(p),
 	} {
 		if reason != "" {
 			reasons = append(reasons, reason)
@@ -126,20 +126,25 @@ func (r *Rule) offRate(asked measure.Asked) string {
 	return fmt.Sprintf("%s requests/s were sent, %s were scheduled (%s off, at most %s allowed)", sent, scheduled, got, allowed)
 }
 
-// cutShort holds the output against what was asked for: without it a service that ends early has short, cheap requests.
-func (r *Rule) cutShort(p *measure.Point) string {
-	if !p.IgnoreEOS {
+// outputLength holds the output against what was asked for. A service that ends early has short, cheap requests, which only ignore_eos forbids. One
+// that counts more tokens than max_tokens allows, by as much as the tolerance has below, has a throughput that nobody saw.
+func (r *Rule) outputLength(p *measure.Point) string {
+	if p.OutputRatio == nil && !p.IgnoreEOS {
 		return ""
 	}
 	least := r.Select.Tolerance.OutputLength
-	if !known(p.OutputRatio) {
-		return fmt.Sprintf("output length over what was asked for is unknown (at least %s needed with ignore_eos)", format.Percent(least))
+	most := 2 - least
+	switch {
+	case !known(p.OutputRatio):
+		return fmt.Sprintf("output length over what was asked for is unknown (%s to %s allowed)", format.Percent(least), format.Percent(most))
+	case *p.OutputRatio > most:
+		got, allowed := format.Apart(*p.OutputRatio, most, format.PercentTo, format.Digits-1)
+		return fmt.Sprintf("output length is %s of what was asked for (at most %s allowed: a service that keeps to max_tokens can't have more)", got, allowed)
+	case p.IgnoreEOS && *p.OutputRatio < least:
+		got, needed := format.Apart(*p.OutputRatio, least, format.PercentTo, format.Digits-1)
+		return fmt.Sprintf("output length is %s of what was asked for (at least %s needed with ignore_eos)", got, needed)
 	}
-	if *p.OutputRatio >= least {
-		return ""
-	}
-	got, needed := format.Apart(*p.OutputRatio, least, format.PercentTo, format.Digits-1)
-	return fmt.Sprintf("output length is %s of what was asked for (at least %s needed with ignore_eos)", got, needed)
+	return ""
 }
 
 func (r *Rule) contextTooShort(p *measure.Point) string {

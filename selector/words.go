@@ -167,10 +167,12 @@ func (v *Verdict) disagreements() []string {
 	return texts
 }
 
-// What the figures of the selected point must exceed to be worth a word.
+// What the figures of the selected point must exceed, unless it says otherwise, to be worth a word.
 const (
-	driftFactor = 1.5 // of the time to first token, between the first and the last third
-	waveFactor  = 2.0 // of its 95th percentile, with the first wave over without
+	driftFactor   = 1.5 // of the time to first token, between the first and the last third
+	waveFactor    = 2.0 // of its 95th percentile, with the first wave over without
+	busyShare     = 0.8 // of the time that the client's processors had
+	tokensAnEvent = 0.5 // what tokens for each event with text must fall below
 )
 
 // notes are what to know of the selected point, a sentence each. They change nothing about who wins.
@@ -190,6 +192,12 @@ func (v *Verdict) notes() []string {
 	add(winner.Spread != nil, "Its throughput is spread over %s across the repeats.", format.Optional(winner.Spread, format.Percent))
 	add(p.Degenerate, "Every longer output repeated one text: the model may be broken.")
 	add(p.ClientLimited, "The client lagged by %s at p99, which may have slowed what it measured.", format.Optional(p.LagP99, format.Seconds))
+	if share := usable(p.CPUShare); share != nil {
+		add(*share > busyShare, "The client used %s of its processors' time, which may have slowed what it measured.", format.Percent(*share))
+	}
+	if tokens := usable(p.TokensPerChunk); tokens != nil {
+		add(*tokens < tokensAnEvent, "The service counts %s tokens for each event with text: its token counts may be wrong.", format.Number(*tokens))
+	}
 	if d := usable(p.TTFTDrift); d != nil {
 		add(*d > driftFactor || *d < 1/driftFactor, "Its ttft drifts: the median of the last third of the requests is %s times that of the first.", format.Number(*d))
 	}

@@ -64,6 +64,11 @@ func TestOtherSentences(t *testing.T) {
 	}{
 		{"cached prompt", func(p *measure.Point) { p.Workload, p.Cache = "fixed", "shared" }, "its ttft is that of a cached prompt."},
 		{"degenerate", func(p *measure.Point) { p.Degenerate = true }, "Every longer output repeated one text: the model may be broken."},
+		// https://github.com/vllm-project/vllm/issues/8625: fewer tokens than events with text.
+		{"tokens a chunk", func(p *measure.Point) { p.TokensPerChunk = ref(0.49) },
+			"The service counts 0.49 tokens for each event with text: its token counts may be wrong."},
+		// https://github.com/huggingface/inference-benchmarker/issues/21: a client without a processor to spare.
+		{"client busy", func(p *measure.Point) { p.CPUShare = ref(0.87) }, "The client used 87 % of its processors' time, which may have slowed what it measured."},
 		{"client lag", func(p *measure.Point) { p.LagP99, p.ClientLimited = ref(0.0062), true }, "The client lagged by 6.2ms at p99"},
 		{"cold", func(p *measure.Point) { p.TTFTDrift = ref(0.4) }, "the median of the last third of the requests is 0.4 times that of the first."},
 		{"falling behind", func(p *measure.Point) { p.TTFTDrift = ref(2.5) }, "is 2.5 times that of the first."},
@@ -82,6 +87,7 @@ func TestOtherSentences(t *testing.T) {
 	}
 	quiet := with(row(8, 100, 0.2), func(p *measure.Point) {
 		p.Workload, p.TTFTDrift, p.TTFT.P95, p.TTFTAfterWave = "fixed", ref(1.2), ref(0.3), ref(0.2)
+		p.TokensPerChunk, p.CPUShare, p.RequestRate, p.Late = ref(0.5), ref(0.8), nil, 0
 	})
 	v := Judge(Series{Points: []Candidate{point(quiet)}}, rule(0))
 	if len(v.Notes) != 0 {
