@@ -89,7 +89,7 @@ func TestAKilledRunIsCarriedOn(t *testing.T) {
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "ended\n" {
 		t.Fatalf("the child said %q, %v", line, err)
 	}
-	running, err := results.Find(store, "latest")
+	running, _, err := results.Find(store, "latest")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +185,7 @@ func TestAFullDiskEndsTheRunAndKeepsWhatIsThere(t *testing.T) {
 	if !strings.HasPrefix(said, "failed\n") || !strings.Contains(said, "file too large") || strings.Count(said, "measure") != 1 {
 		t.Errorf("the child said: %s", said)
 	}
-	run, err := results.Find(store, "latest")
+	run, _, err := results.Find(store, "latest")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,8 +8,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"sweetspot/pipeline"
+	"sweetspot/runner/measure"
 	"sweetspot/schema"
 	"sweetspot/selector"
 	"sweetspot/selector/format"
@@ -40,11 +42,41 @@ type curveColumn struct {
 	cell  func(selector.Judged) string
 }
 
+// spare are the titles of columns that a narrow terminal does without, the first to go first.
+var spare = []string{"p95", "tps/user", "steady"}
+
 // printCurve writes one row for each point of a trial, and what its marks mean.
 func printCurve(out io.Writer, width int, trial *selector.Verdict) error {
 	columns := slices.DeleteFunc(curveColumns(trial), func(c curveColumn) bool {
 		return !slices.ContainsFunc(trial.Points, func(p selector.Judged) bool { return c.cell(p) != "" })
 	})
+	text, err := curveText(trial, columns, width)
+	for _, title := range spare {
+		if err != nil || fits(text, width) {
+			break
+		}
+		columns = slices.DeleteFunc(columns, func(c curveColumn) bool { return c.title == title })
+		text, err = curveText(trial, columns, width)
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := io.WriteString(out, text); err != nil {
+		return err
+	}
+	return printLegend(out, width, trial)
+}
+
+func fits(text string, width int) bool {
+	for line := range strings.Lines(text) {
+		if utf8.RuneCountInString(line)-1 > width {
+			return false
+		}
+	}
+	return true
+}
+
+func curveText(trial *selector.Verdict, columns []curveColumn, width int) (string, error) {
 	header := []string{""}
 	aligned := []align{left}
 	for _, c := range columns {
@@ -58,13 +90,12 @@ func printCurve(out io.Writer, width int, trial *selector.Verdict) error {
 		}
 	}
 	gap := 2
-	if width < 100 {
+	if width < textWidth {
 		gap = 1
 	}
-	if err := printTable(out, gap, header, aligned, rows); err != nil {
-		return err
-	}
-	return printLegend(out, width, trial)
+	var text strings.Builder
+	err := printTable(&text, gap, header, aligned, rows)
+	return text.String(), err
 }
 
 // The marks of a row and a figure. They are told apart without colour.
@@ -93,7 +124,7 @@ func printLegend(out io.Writer, width int, trial *selector.Verdict) error {
 	} else if winner != nil {
 		lines = append(lines, markSelected+" fallback: no point meets the limits")
 	}
-	if has(func(p selector.Judged) bool { return breached(p, "") }) {
+	if has(func(p selector.Judged) bool { return slices.ContainsFunc(p.Limits, breaches) }) {
 		lines = append(lines, markBreached+" above its limit")
 	}
 	for _, p := range trial.Points {
@@ -101,9 +132,14 @@ func printLegend(out io.Writer, width int, trial *selector.Verdict) error {
 			lines = append(lines, fmt.Sprintf("%s %s is not eligible: %s", markRejected, selector.LoadText(p.Load), strings.Join(p.Reasons, "; ")))
 		}
 	}
-	if len(lines) == 0 {
-		return nil
+	for _, p := range trial.Points {
+		for _, r := range p.Repeats {
+			if text := failures(r); text != "" {
+				lines = append(lines, fmt.Sprintf("failed at %s: %s", selector.LoadText(p.Load), text))
+			}
+		}
 	}
+	lines = append(lines, windowText(trial))
 	for i, line := range lines {
 		lines[i] = wrap(line, width)
 	}
@@ -111,14 +147,41 @@ func printLegend(out io.Writer, width int, trial *selector.Verdict) error {
 	return err
 }
 
+// windowText says what the figures are of.
+func windowText(trial *selector.Verdict) string {
+	var walls []float64
+	for _, p := range trial.Points {
+		if p.Medians.Wall != nil {
+			walls = append(walls, *p.Medians.Wall)
+		}
+	}
+	text := "tok/s: output tokens by the service's own count, over the time from the first measured dispatch to the last end"
+	if len(walls) == 0 {
+		return text
+	}
+	return fmt.Sprintf("%s (%s to %s)", text, format.Seconds(slices.Min(walls)), format.Seconds(slices.Max(walls)))
+}
+
+// failures counts the failed requests of a measurement by class, with one message; empty where there are none.
+func failures(p measure.Point) string {
+	var classes []string
+	for _, status := range measure.Statuses() {
+		if n := *p.Of(status); n > 0 && status.Failed() {
+			classes = append(classes, fmt.Sprintf("%d %s", n, status))
+		}
+	}
+	text := strings.Join(classes, ", ")
+	if p.ErrorExample != nil && text != "" {
+		text += "; such as " + *p.ErrorExample
+	}
+	return text
+}
+
 func curveColumns(trial *selector.Verdict) []curveColumn {
 	limit := func(title string, of func(schema.PointLoad) *int64) curveColumn {
 		return curveColumn{title, func(p selector.Judged) string { return optionalCount(of(p.Load)) }}
 	}
-	figure := func(title, name string, of func(selector.Judged) *float64) curveColumn {
-		return curveColumn{title, func(p selector.Judged) string { return timeCell(p, name, of(p)) }}
-	}
-	return []curveColumn{
+	columns := []curveColumn{
 		limit("c", func(l schema.PointLoad) *int64 { return l.Concurrency }),
 		limit("req", func(l schema.PointLoad) *int64 { return l.RequestConcurrency }),
 		limit("prefill", func(l schema.PointLoad) *int64 { return l.PrefillConcurrency }),
@@ -132,27 +195,63 @@ func curveColumns(trial *selector.Verdict) []curveColumn {
 		{"steady", func(p selector.Judged) string { return steadyCell(trial, p) }},
 		{"×", func(p selector.Judged) string { return optionalNumber(p.ThroughputScaling) }},
 		{"tps/user", func(p selector.Judged) string { return optionalNumber(p.Medians.OutputTokPerSUser) }},
-		figure("TTFT p50", "ttft p50", func(p selector.Judged) *float64 { return p.Medians.TTFT.P50 }),
-		figure("p95", "ttft p95", func(p selector.Judged) *float64 { return p.Medians.TTFT.P95 }),
-		figure("p99", "ttft p99", func(p selector.Judged) *float64 { return p.Medians.TTFT.P99 }),
-		figure("TPOT", "tpot p50", func(p selector.Judged) *float64 { return p.Medians.TPOT.P50 }),
 	}
+	return append(columns, timeColumns(trial)...)
 }
 
-// breached reports whether the point is above the limit on the figure of that name, or with an empty name above any.
-func breached(p selector.Judged, name string) bool {
-	return slices.ContainsFunc(p.Limits, func(h selector.Held) bool { return !h.Met && h.Value != nil && (name == "" || h.Name == name) })
+// timeColumns are the usual statistics of times, and those that a limit is held against.
+func timeColumns(trial *selector.Verdict) []curveColumn {
+	usual := []struct {
+		title, name string
+		of          func(selector.Judged) *float64
+	}{
+		{"TTFT p50", "ttft p50", func(p selector.Judged) *float64 { return p.Medians.TTFT.P50 }},
+		{"p95", "ttft p95", func(p selector.Judged) *float64 { return p.Medians.TTFT.P95 }},
+		{"p99", "ttft p99", func(p selector.Judged) *float64 { return p.Medians.TTFT.P99 }},
+		{"TPOT", "tpot p50", func(p selector.Judged) *float64 { return p.Medians.TPOT.P50 }},
+	}
+	var columns []curveColumn
+	shown := map[string]bool{}
+	for _, u := range usual {
+		shown[u.name] = true
+		columns = append(columns, curveColumn{u.title, func(p selector.Judged) string { return timeCell(p, u.name, u.of(p)) }})
+	}
+	for _, p := range trial.Points {
+		for _, h := range p.Limits {
+			if !shown[h.Name] {
+				shown[h.Name] = true
+				columns = append(columns, curveColumn{h.Name, func(p selector.Judged) string { return timeCell(p, h.Name, nil) }})
+			}
+		}
+	}
+	return columns
 }
 
+// held is the limit of that name held against the point, nil where there is none.
+func held(p selector.Judged, name string) *selector.Held {
+	if i := slices.IndexFunc(p.Limits, func(h selector.Held) bool { return h.Name == name }); i >= 0 {
+		return &p.Limits[i]
+	}
+	return nil
+}
+
+// breaches reports whether a limit is known not to be met.
+func breaches(h selector.Held) bool { return !h.Met && h.Value != nil }
+
+// timeCell is a time in words. Where a limit is held against it, it is the figure that is judged, in which failures count as infinite, with a mark
+// if it is above.
 func timeCell(p selector.Judged, name string, seconds *float64) string {
-	if seconds == nil {
+	h := held(p, name)
+	if h != nil && h.Value != nil {
+		seconds = h.Value
+	}
+	switch {
+	case seconds == nil:
 		return ""
+	case h != nil && breaches(*h):
+		return format.Seconds(*seconds) + markBreached
 	}
-	text := format.Seconds(*seconds)
-	if breached(p, name) {
-		text += markBreached
-	}
-	return text
+	return format.Seconds(*seconds)
 }
 
 // inFlight is what was achieved: in the steady window where there is one, else in the whole.

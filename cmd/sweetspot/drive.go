@@ -28,8 +28,7 @@ type drive struct {
 	open    func(file string) (io.ReadCloser, error) // of the files that the preset names
 	live    *runner.Live
 
-	trial  string         // id of the trial that target was made for
-	target *target.Target // nil before the first
+	target *target.Target // of the trial that is measured; nil before the first
 }
 
 // deps are the parts that do the work. interrupted is closed at the first interrupt.
@@ -72,7 +71,7 @@ func (d *drive) preflight(ctx context.Context, started pipeline.Service, job pip
 		return pipeline.Preflight{}, err
 	}
 	d.close()
-	d.trial, d.target = job.TrialID, made
+	d.target = made
 	facts := results.Facts{}
 	if identity, err := s.Identity(ctx); err == nil {
 		facts = identity.Facts()
@@ -81,10 +80,7 @@ func (d *drive) preflight(ctx context.Context, started pipeline.Service, job pip
 	facts["preflight_prompt_tokens"] = fmt.Sprint(ready.Spent.PromptTokens)
 	facts["preflight_output_tokens"] = fmt.Sprint(ready.Spent.OutputTokens)
 	address := ready.Preflight.Addresses[0]
-	if address.RTT != nil {
-		facts["rtt_s"] = fmt.Sprint(*address.RTT)
-	}
-	return pipeline.Preflight{Facts: facts, ContextLength: address.ContextLength, Notes: ready.Notes}, nil
+	return pipeline.Preflight{Facts: facts, ContextLength: address.ContextLength, RTT: address.RTT, Notes: ready.Notes}, nil
 }
 
 // streams is the most that any point has in flight: what connections and descriptors are made ready for.

@@ -28,7 +28,7 @@ func (c *planCmd) Run(p *process) error {
 	}
 	var earlier []measure.Point
 	if c.Like != "" {
-		run, err := c.find(c.Like)
+		run, err := c.find(p, c.Like)
 		if err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"time"
 
 	"sweetspot/pipeline"
@@ -25,15 +26,49 @@ type quiet struct{}
 func (quiet) observe(pipeline.Event) {}
 func (quiet) close()                 {}
 
-// plain writes a line for each thing that happened: for files and pipes.
-type plain struct{ out io.Writer }
+// plain writes a line for each thing that happened, and now and then how the running point stands: for files and pipes.
+type plain struct {
+	mu    sync.Mutex
+	out   io.Writer
+	stop  chan struct{}
+	ended sync.WaitGroup
+}
 
-func (p plain) close() {}
+// heartbeat is how often a running point is told of where nothing is drawn.
+const heartbeat = 30 * time.Second
 
-func (p plain) observe(event pipeline.Event) {
+func newPlain(out io.Writer, live *runner.Live) *plain {
+	p := &plain{out: out, stop: make(chan struct{})}
+	p.ended.Go(func() {
+		tick := time.NewTicker(heartbeat)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				p.line("  ... " + standing(live.Snapshot()))
+			case <-p.stop:
+				return
+			}
+		}
+	})
+	return p
+}
+
+func (p *plain) line(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	fmt.Fprintln(p.out, text)
+}
+
+func (p *plain) observe(event pipeline.Event) {
 	if line := eventLine(event); line != "" {
-		fmt.Fprintln(p.out, line)
+		p.line(line)
 	}
+}
+
+func (p *plain) close() {
+	close(p.stop)
+	p.ended.Wait()
 }
 
 // eventLine says an event in one line; empty for one that is not worth a line.
@@ -72,8 +107,8 @@ func pointLine(p measure.Point) string {
 	switch {
 	case p.Reason != nil:
 		b.WriteString(": " + *p.Reason)
-	case p.ErrorExample != nil:
-		b.WriteString(": " + *p.ErrorExample)
+	case p.Failed() > 0:
+		b.WriteString("; " + failures(p))
 	}
 	return b.String()
 }
@@ -87,6 +122,9 @@ func plural(n int, thing string) string {
 
 // standing says how the running point stands: what is in flight of the three dimensions, what is done, and what it gives.
 func standing(s runner.Snapshot) string {
+	if !s.Started.Happened() {
+		return "looking at the service"
+	}
 	ended := s.OK + s.Failed + s.Cancelled
 	done := fmt.Sprintf("%d", ended)
 	if s.Planned > 0 {

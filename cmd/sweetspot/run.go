@@ -50,7 +50,7 @@ func (c *runCmd) Run(ctx context.Context, p *process) error {
 	if err != nil {
 		return exit{exitUsage, err}
 	}
-	writer, err := c.open(preset, plan, text, secrets)
+	writer, err := c.open(p, preset, plan, text, secrets)
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (c *runCmd) Run(ctx context.Context, p *process) error {
 }
 
 // open makes the run's directory, or takes up that of an earlier run of the same plan.
-func (c *runCmd) open(preset *schema.Preset, plan *pipeline.Plan, text []byte, secrets service.Secrets) (*results.Writer, error) {
+func (c *runCmd) open(p *process, preset *schema.Preset, plan *pipeline.Plan, text []byte, secrets service.Secrets) (*results.Writer, error) {
 	if c.Resume == "" {
 		given := results.Given{Filename: filepath.Base(c.File), Text: string(text), Overrides: c.overrides()}
 		manifest, err := pipeline.NewManifest(preset, plan, given, secrets.Redact)
@@ -74,7 +74,7 @@ func (c *runCmd) open(preset *schema.Preset, plan *pipeline.Plan, text []byte, s
 		}
 		return results.Create(c.Store, manifest)
 	}
-	run, err := c.find(c.Resume)
+	run, err := c.find(p, c.Resume)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +113,7 @@ func (c *runCmd) progress(p *process, live *runner.Live) progress {
 	case p.isTerminal():
 		return newTerminal(p.stderr, live)
 	}
-	return plain{p.stderr}
+	return newPlain(p.stderr, live)
 }
 
 // untilInterrupted gives a channel that is closed at the first interrupt and a context that ends at the second. done must be called.

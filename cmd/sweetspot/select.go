@@ -33,7 +33,7 @@ type ruleFlags struct {
 
 // Run is the command.
 func (c *selectCmd) Run(p *process) error {
-	run, err := c.find(c.Run_)
+	run, err := c.find(p, c.Run_)
 	if err != nil {
 		return err
 	}

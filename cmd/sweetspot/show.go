@@ -12,8 +12,10 @@ type storeFlag struct {
 	Store string `default:"./results" env:"SWEETSPOT_STORE" placeholder:"DIR" help:"Directory of the stored runs (${default}, or $$SWEETSPOT_STORE)."`
 }
 
-func (s storeFlag) find(run string) (*results.Run, error) {
-	found, err := results.Find(s.Store, run)
+// find opens the run that a person means, and says on standard error which others can't be read.
+func (s storeFlag) find(p *process, run string) (*results.Run, error) {
+	found, broken, err := results.Find(s.Store, run)
+	p.warn(broken)
 	if err != nil {
 		return nil, exit{exitUsage, err}
 	}
@@ -29,7 +31,7 @@ type showCmd struct {
 
 // Run is the command.
 func (c *showCmd) Run(p *process) error {
-	run, err := c.find(c.Run_)
+	run, err := c.find(p, c.Run_)
 	if err != nil {
 		return err
 	}

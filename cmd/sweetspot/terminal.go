@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 
 	"github.com/vbauerster/mpb/v8"
@@ -33,10 +34,7 @@ func newTerminal(out io.Writer, live *runner.Live) *terminal {
 func (t *terminal) line() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.title == "" {
-		return "starting"
-	}
-	return t.title + "  " + standing(t.live.Snapshot())
+	return strings.TrimSpace(t.title + "  " + standing(t.live.Snapshot()))
 }
 
 func (t *terminal) observe(event pipeline.Event) {

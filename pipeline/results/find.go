@@ -37,13 +37,26 @@ func List(store string) (runs []*Run, broken []error) {
 }
 
 // Find opens the run that a person means by argument: a path, "latest", an id, a name (then the newest run that has it) or the start of one id.
-func Find(store, argument string) (*Run, error) {
+// Runs of the store that can't be read are named in broken: one of them may be the one that was meant.
+func Find(store, argument string) (run *Run, broken []error, err error) {
 	if strings.ContainsRune(filepath.ToSlash(argument), '/') {
-		return Open(argument)
+		run, err = Open(argument)
+		return run, nil, err
 	}
 	runs, broken := List(store)
+	if run = meant(runs, argument); run != nil {
+		return run, broken, nil
+	}
+	if run, err = Open(argument); err == nil {
+		return run, nil, nil
+	}
+	return nil, broken, notFound(store, argument, runs)
+}
+
+// meant is the run that argument names among runs, newest first; nil where it names none, or several by the start of their ids.
+func meant(runs []*Run, argument string) *Run {
 	if argument == "latest" && len(runs) > 0 {
-		return runs[0], nil
+		return runs[0]
 	}
 	ways := []func(*Run) bool{
 		func(r *Run) bool { return r.ID() == argument },
@@ -51,22 +64,23 @@ func Find(store, argument string) (*Run, error) {
 	}
 	for _, means := range ways {
 		if i := slices.IndexFunc(runs, means); i >= 0 {
-			return runs[i], nil
+			return runs[i]
 		}
 	}
-	begin := slices.DeleteFunc(slices.Clone(runs), func(r *Run) bool { return argument == "" || !strings.HasPrefix(r.ID(), argument) })
-	if len(begin) == 1 {
-		return begin[0], nil
+	if begin := beginning(runs, argument); len(begin) == 1 {
+		return begin[0]
 	}
-	if run, err := Open(argument); err == nil {
-		return run, nil
-	}
-	return nil, errors.Join(append([]error{notFound(store, argument, runs, begin)}, broken...)...)
+	return nil
+}
+
+// beginning are the runs whose ids begin with argument.
+func beginning(runs []*Run, argument string) []*Run {
+	return slices.DeleteFunc(slices.Clone(runs), func(r *Run) bool { return argument == "" || !strings.HasPrefix(r.ID(), argument) })
 }
 
 // notFound says why argument names no run, and what does.
-func notFound(store, argument string, runs, matches []*Run) error {
-	if len(matches) > 1 {
+func notFound(store, argument string, runs []*Run) error {
+	if matches := beginning(runs, argument); len(matches) > 1 {
 		return fmt.Errorf("finding run %s in %s: %d runs begin with it: %s", argument, store, len(matches), names(matches))
 	}
 	if len(runs) == 0 {

@@ -37,7 +37,7 @@ func TestRunsAreFoundByWhatAPersonTypes(t *testing.T) {
 		"0aaa": "1ccc3333", "1ccc3333": "1ccc3333", // a name before a start, an id before a name
 		filepath.Join(store, "0aaa1111"): "0aaa1111",
 	} {
-		run, err := Find(store, argument)
+		run, _, err := Find(store, argument)
 		if err != nil || run.ID() != want {
 			t.Errorf("%s: %v, %v, want %s", argument, run, err, want)
 		}
@@ -48,7 +48,7 @@ func TestRunsAreFoundByWhatAPersonTypes(t *testing.T) {
 		"ff":                          "there is no such id",
 		filepath.Join(store, "notes"): "it has no manifest.json: it is no run",
 	} {
-		if _, err := Find(store, argument); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := Find(store, argument); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want %q", argument, err, want)
 		}
 	}
@@ -59,7 +59,7 @@ func TestAnEmptyStoreHasNoRuns(t *testing.T) {
 	if runs, broken := List(store); len(runs) != 0 || len(broken) != 0 {
 		t.Errorf("runs %v, broken %v", runs, broken)
 	}
-	if _, err := Find(store, "latest"); err == nil || !strings.Contains(err.Error(), "there are no runs in "+store) {
+	if _, _, err := Find(store, "latest"); err == nil || !strings.Contains(err.Error(), "there are no runs in "+store) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -78,7 +78,8 @@ func TestABrokenRunIsNamedAndTheRestListed(t *testing.T) {
 	if len(runs) != 1 || runs[0].ID() != "0aaa1111" {
 		t.Errorf("runs %v", runs)
 	}
-	if _, err := Find(store, "0abb"); err == nil || !strings.Contains(err.Error(), path) {
-		t.Errorf("looking for the broken run gave error %v", err)
+	for _, argument := range []string{"0abb", "latest"} {
+		_, broken, _ := Find(store, argument)
+		wantBroken(t, broken, path, "it is corrupt")
 	}
 }

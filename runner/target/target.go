@@ -149,21 +149,55 @@ func (t *Target) preflight(ctx context.Context) (client.Report, []client.Problem
 	if e := t.config.Spec.Service.Endpoint; e != nil {
 		config.APIKeyEnv = e.APIKeyEnv
 	}
-	report, problems, err := client.Preflight(ctx, t.client, config)
-	for _, address := range report.Addresses {
-		if address.Request != nil {
-			t.spend(address.Request)
+	var report client.Report
+	var problems []client.Problem
+	patiently(ctx, func() bool {
+		report, problems, err = client.Preflight(ctx, t.client, config)
+		again := false
+		for _, address := range report.Addresses {
+			if address.Request != nil {
+				t.spend(address.Request)
+				again = again || passing(address.Request)
+			}
+		}
+		return again
+	})
+	return report, problems, err
+}
+
+// tries is how often a request before the first point is made where the service says that it can't answer now: one such answer must not cost a
+// whole trial. Measured requests are made once.
+const (
+	tries = 3
+	pause = time.Second // between them
+)
+
+// passing reports whether a request failed in a way that may pass: too many requests, or a fault of the server's own.
+func passing(r *measure.Record) bool {
+	return r != nil && r.HTTPStatus != nil && (*r.HTTPStatus == http.StatusTooManyRequests || *r.HTTPStatus >= http.StatusInternalServerError)
+}
+
+// patiently calls try, which reports whether to try again, up to tries times. It stops early when ctx is done.
+func patiently(ctx context.Context, try func() (again bool)) {
+	for n := 1; try() && n < tries; n++ {
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return
 		}
 	}
-	return report, problems, err
 }
 
 // count asks the service how many tokens a prompt has, with a request of one output token.
 func (t *Target) count(ctx context.Context, request workload.Request) (int64, error) {
-	now := t.config.Clock.Now()
-	r := measure.Record{Index: -1, Phase: measure.Probe, Scheduled: now, Dispatched: now}
-	t.client.Send(ctx, request, &r, func() {})
-	t.spend(&r)
+	var r measure.Record
+	patiently(ctx, func() bool {
+		now := t.config.Clock.Now()
+		r = measure.Record{Index: -1, Phase: measure.Probe, Scheduled: now, Dispatched: now}
+		t.client.Send(ctx, request, &r, func() {})
+		t.spend(&r)
+		return passing(&r)
+	})
 	switch {
 	case ctx.Err() != nil:
 		return 0, context.Cause(ctx)

@@ -1,0 +1,132 @@
+package target
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"sweetspot/runner"
+	"sweetspot/runner/clock"
+	"sweetspot/runner/measure"
+	"sweetspot/runner/simulator"
+	"sweetspot/schema"
+)
+
+// serve gives the URL of a simulated service behind a handler that may answer in its place.
+func serve(t *testing.T, instead func(n int64, w http.ResponseWriter) bool) string {
+	t.Helper()
+	simulated, err := simulator.New(schema.Simulator{Profile: "large-gpu"}, simulator.Options{
+		Model: "m", Clock: clock.New(), Paced: &simulator.Paced{FirstToken: time.Millisecond, Interval: time.Millisecond},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var requests atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/chat/completions") && instead != nil && instead(requests.Add(1), w) {
+			return
+		}
+		simulated.Handler().ServeHTTP(w, r)
+	}))
+	t.Cleanup(func() {
+		server.Close()
+		simulated.Close()
+	})
+	return server.URL + "/v1"
+}
+
+// configOf is that of a trial of short random prompts.
+func configOf(t *testing.T, url string) Config {
+	t.Helper()
+	preset, err := schema.Read("p.yaml", []byte("model: m\nservice: {endpoint: {url: \""+url+"\"}}\nworkload: {random: {prompt_tokens: 120, output_tokens: 4}}\n"), schema.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Config{
+		Spec: preset.Trials[0].Spec, URLs: []string{url}, Streams: 4, RunID: "0123abcd", TrialName: "default", Clock: clock.New(),
+		Redact: func(s string) string { return s },
+	}
+}
+
+func TestAPointIsMeasuredFromItsSpecification(t *testing.T) {
+	made, ready, err := Prepare(t.Context(), configOf(t, serve(t, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer made.Close()
+	if ready.Spent.Requests < 2 || ready.Spent.PromptTokens == 0 || ready.Spent.OutputTokens == 0 {
+		t.Errorf("spent %+v before the first point, want requests of the preflight and of the calibration", ready.Spent)
+	}
+	if ready.Preflight.Addresses[0].RTT == nil {
+		t.Error("the time of a round trip is not known")
+	}
+	var four int64 = 4
+	outcome, err := made.Measure(t.Context(), Job{Point: runner.Point{
+		Load: schema.PointLoad{Concurrency: &four}, Requests: 12, WarmupRequests: 4, DrainTimeout: schema.Duration(time.Minute),
+	}}, Watch{})
+	if err != nil || outcome.Aborted != "" {
+		t.Fatalf("measuring: %v, aborted %q", err, outcome.Aborted)
+	}
+	measured := 0
+	for _, r := range outcome.Records {
+		if r.Status != measure.OK || *r.OutputTokens != 4 || *r.PromptTokens != 120 {
+			t.Errorf("request %d: %s with %d prompt and %d output tokens, want ok with 120 and 4", r.Index, r.Status, *r.PromptTokens, *r.OutputTokens)
+		}
+		if r.Phase == measure.Measured {
+			measured++
+		}
+	}
+	if measured != 12 || len(outcome.Records) != 16 {
+		t.Errorf("%d of %d requests were measured, want 12 of 16", measured, len(outcome.Records))
+	}
+}
+
+// One answer that passes must not cost a trial (another tool's search ended at its first failed probe).
+func TestAPassingFailureBeforeTheFirstPointIsTriedAgain(t *testing.T) {
+	for _, failing := range []int64{1, 3} { // the preflight's request, and one of the calibration's
+		url := serve(t, func(n int64, w http.ResponseWriter) bool {
+			if n == failing {
+				http.Error(w, "loading", http.StatusServiceUnavailable)
+			}
+			return n == failing
+		})
+		made, _, err := Prepare(t.Context(), configOf(t, url))
+		if err != nil {
+			t.Errorf("request %d is answered with 503 once: %v", failing, err)
+			continue
+		}
+		made.Close()
+	}
+}
+
+func TestALastingFailureIsSaidWithItsCause(t *testing.T) {
+	var asked atomic.Int64
+	url := serve(t, func(n int64, w http.ResponseWriter) bool {
+		asked.Store(n)
+		http.Error(w, "no room", http.StatusInternalServerError)
+		return true
+	})
+	_, _, err := Prepare(t.Context(), configOf(t, url))
+	if err == nil || !strings.Contains(err.Error(), "no room") {
+		t.Errorf("error %v, want one that quotes the service", err)
+	}
+	if asked.Load() != tries {
+		t.Errorf("the service was asked %d times, want %d", asked.Load(), tries)
+	}
+}
+
+func TestHeaderReadsSecretsByName(t *testing.T) {
+	spec := schema.Spec{
+		Service: schema.Service{Endpoint: &schema.Endpoint{APIKeyEnv: "KEY"}},
+		Request: schema.Request{Headers: map[string]schema.Header{"X-Team": {Value: "a"}, "X-Token": {Env: "TOKEN"}}},
+	}
+	header := Header(spec, func(name string) (string, bool) { return "value of " + name, true })
+	for name, want := range map[string]string{"Authorization": "Bearer value of KEY", "X-Team": "a", "X-Token": "value of TOKEN"} {
+		if got := header.Get(name); got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+}
