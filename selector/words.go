@@ -192,6 +192,9 @@ func (v *Verdict) notes() []string {
 	add(winner.Spread != nil, "Its throughput is spread over %s across the repeats.", format.Optional(winner.Spread, format.Percent))
 	add(p.Degenerate, "Every longer output repeated one text: the model may be broken.")
 	add(p.ClientLimited, "The client lagged by %s at p99, which may have slowed what it measured.", format.Optional(p.LagP99, format.Seconds))
+	stat := v.Rule.Limits.TTFTStat
+	add(p.Late > 0, "%d of %d requests waited for a slot: ttft %s is %s counted from when requests were due, %s from when they were sent.", p.Late, p.Issued,
+		stat, format.Optional(p.TTFTScheduled.Stat(stat), format.Seconds), format.Optional(p.TTFT.Stat(stat), format.Seconds))
 	if share := usable(p.CPUShare); share != nil {
 		add(*share > busyShare, "The client used %s of its processors' time, which may have slowed what it measured.", format.Percent(*share))
 	}

@@ -57,6 +57,10 @@ func TestVerdictInWords(t *testing.T) {
 }
 
 func TestOtherSentences(t *testing.T) {
+	late := func(p *measure.Point) {
+		p.TargetInFlight, p.TargetSessions, p.RequestRate, p.ScheduledRate, p.AchievedRate = nil, nil, ref(10.0), ref(10.0), ref(9.9)
+		p.Late, p.TTFTScheduled.P50 = 18, ref(4.1)
+	}
 	for _, test := range []struct {
 		name   string
 		change func(p *measure.Point)
@@ -67,6 +71,10 @@ func TestOtherSentences(t *testing.T) {
 		// https://github.com/vllm-project/vllm/issues/8625: fewer tokens than events with text.
 		{"tokens a chunk", func(p *measure.Point) { p.TokensPerChunk = ref(0.49) },
 			"The service counts 0.49 tokens for each event with text: its token counts may be wrong."},
+		// https://github.com/vllm-project/vllm/issues/54101: a queue in the client that no latency has.
+		{"late", late, "18 of 100 requests waited for a slot: ttft p50 is 4.10s counted from when requests were due, 200ms from when they were sent."},
+		{"late, from when unknown", func(p *measure.Point) { late(p); p.TTFTScheduled.P50 = nil },
+			"18 of 100 requests waited for a slot: ttft p50 is - counted from when requests were due, 200ms from when they were sent."},
 		// https://github.com/huggingface/inference-benchmarker/issues/21: a client without a processor to spare.
 		{"client busy", func(p *measure.Point) { p.CPUShare = ref(0.87) }, "The client used 87 % of its processors' time, which may have slowed what it measured."},
 		{"client lag", func(p *measure.Point) { p.LagP99, p.ClientLimited = ref(0.0062), true }, "The client lagged by 6.2ms at p99"},

@@ -33,7 +33,7 @@ func TestColumnNames(t *testing.T) {
 			requests_cancelled success_rate error_rate wall_s output_tok_per_s total_tok_per_s requests_per_s goodput_per_s steady_output_tok_per_s
 			output_tok_per_s_user mean_sessions_in_flight peak_sessions_in_flight mean_requests_in_flight peak_requests_in_flight
 			mean_prefills_in_flight peak_prefills_in_flight ttft_n ttft_mean_s ttft_std_s ttft_min_s ttft_max_s ttft_p50_s ttft_p90_s ttft_p95_s ttft_p99_s
-			ttfot_p50_s total_time_mean_s total_time_p95_s tpot_mean_s tpot_p99_s queue_delay_p99_s icl_p99_s icl_mean_p99_s
+			ttfot_p50_s ttft_scheduled_n ttft_scheduled_p50_s ttft_scheduled_p99_s total_time_mean_s total_time_p95_s tpot_mean_s tpot_p99_s queue_delay_p99_s icl_p99_s icl_mean_p99_s
 			ttft_all_mean_s ttft_all_max_s ttft_all_p50_s ttft_all_p90_s ttft_all_p95_s ttft_all_p99_s tpot_all_p50_s total_time_all_p99_s
 			context_length client_limited cache ignore_eos`},
 		{RequestRow{}, keys + ` request_index session_id turn_index phase scheduled_ns dispatched_ns connected_ns wrote_ns first_byte_ns first_event_ns

@@ -17,8 +17,8 @@ type gathered struct {
 	warmupIssued, warmupFailed int64
 	examples                   map[Status]string // the message of the first measured request of each class of failure
 
-	ttft, ttfot, totalTime, tpot, queueDelay, iclMean []float64 // in order of dispatch
-	gaps                                              []int64   // between chunks, in nanoseconds
+	ttft, ttftScheduled, ttfot, totalTime, tpot, queueDelay, iclMean []float64 // in order of dispatch
+	gaps                                                             []int64   // between chunks, in nanoseconds
 
 	promptTokens, outputTokens, cachedTokens total
 	askedPrompt, askedOutput                 total
@@ -83,7 +83,7 @@ func (g *gathered) reserve(records []Record) {
 			gaps += max(len(r.Chunks)-1, 0)
 		}
 	}
-	for _, values := range []*[]float64{&g.ttft, &g.ttfot, &g.totalTime, &g.tpot, &g.queueDelay, &g.iclMean} {
+	for _, values := range []*[]float64{&g.ttft, &g.ttftScheduled, &g.ttfot, &g.totalTime, &g.tpot, &g.queueDelay, &g.iclMean} {
 		*values = make([]float64, 0, n)
 	}
 	g.gaps = make([]int64, 0, gaps)
@@ -110,6 +110,7 @@ func (g *gathered) addMeasured(r *Record) {
 
 func (g *gathered) addOK(r *Record, limits *schema.Limits) {
 	push(&g.ttft, ttft(r))
+	push(&g.ttftScheduled, ttftScheduled(r))
 	push(&g.ttfot, ttfot(r))
 	push(&g.totalTime, totalTime(r))
 	push(&g.tpot, tpot(r))

@@ -158,13 +158,14 @@ type Point struct {
 	AchievedRate      *float64      `json:"achieved_request_rate" unit:"1/s" doc:"measured requests dispatched per second between the first and the last of them"`
 	InFlight
 
-	TTFT       Dist `prefix:"ttft" unit:"s" doc:"time to first token"`
-	TTFOT      Dist `prefix:"ttfot" unit:"s" doc:"time to first output that is not reasoning"`
-	TotalTime  Dist `prefix:"total_time" unit:"s" doc:"total time"`
-	TPOT       Dist `prefix:"tpot" unit:"s" doc:"time per output token"`
-	QueueDelay Dist `prefix:"queue_delay" unit:"s" doc:"delay from the client's own caps"`
-	ICL        Dist `prefix:"icl" unit:"s" doc:"gaps between chunks, those of all requests pooled"`
-	ICLMean    Dist `prefix:"icl_mean" unit:"s" doc:"each request's mean gap between chunks"`
+	TTFT          Dist `prefix:"ttft" unit:"s" doc:"time to first token"`
+	TTFTScheduled Dist `prefix:"ttft_scheduled" unit:"s" doc:"time to first token counted from scheduled_ns, the wait for a slot included,"`
+	TTFOT         Dist `prefix:"ttfot" unit:"s" doc:"time to first output that is not reasoning"`
+	TotalTime     Dist `prefix:"total_time" unit:"s" doc:"total time"`
+	TPOT          Dist `prefix:"tpot" unit:"s" doc:"time per output token"`
+	QueueDelay    Dist `prefix:"queue_delay" unit:"s" doc:"delay from the client's own caps"`
+	ICL           Dist `prefix:"icl" unit:"s" doc:"gaps between chunks, those of all requests pooled"`
+	ICLMean       Dist `prefix:"icl_mean" unit:"s" doc:"each request's mean gap between chunks"`
 
 	TTFTDrift     *float64 `json:"ttft_drift" doc:"median time to first token of the last third of ok requests over that of the first third; null below 30 of them"`
 	TTFTAfterWave *float64 `json:"ttft_after_first_wave_p95_s" unit:"s" doc:"95th percentile of time to first token without the first requests, as many as should be in flight"`

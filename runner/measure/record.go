@@ -108,10 +108,11 @@ func MetricsOf(r *Record) Metrics {
 }
 
 // Small enough to be inlined, so that a figure which is only looked at costs no allocation.
-func ttft(r *Record) *float64       { return r.FirstToken.SecondsSince(r.Dispatched) }
-func ttfot(r *Record) *float64      { return r.FirstOutput.SecondsSince(r.Dispatched) }
-func totalTime(r *Record) *float64  { return r.Ended.SecondsSince(r.Dispatched) }
-func queueDelay(r *Record) *float64 { return r.Dispatched.SecondsSince(r.Scheduled) }
+func ttft(r *Record) *float64          { return r.FirstToken.SecondsSince(r.Dispatched) }
+func ttftScheduled(r *Record) *float64 { return r.FirstToken.SecondsSince(r.Scheduled) }
+func ttfot(r *Record) *float64         { return r.FirstOutput.SecondsSince(r.Dispatched) }
+func totalTime(r *Record) *float64     { return r.Ended.SecondsSince(r.Dispatched) }
+func queueDelay(r *Record) *float64    { return r.Dispatched.SecondsSince(r.Scheduled) }
 
 // tpot spreads the time after the first token over the tokens that came after its event, which counts one token where its count is not known. Events
 // of one read share a stamp: where all tokens came in one, no time was seen to pass.

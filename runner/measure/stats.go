@@ -117,7 +117,13 @@ func describeAll(sorted []float64, failures int64) AllDist {
 	for range failures {
 		all = append(all, math.Inf(1))
 	}
-	d := describe(all, 1)
+	return describe(all, 1).all()
+}
+
+// Stat is [AllDist.Stat] of the ok requests alone.
+func (d Dist) Stat(name string) *float64 { return d.all().Stat(name) }
+
+func (d Dist) all() AllDist {
 	return AllDist{Mean: d.Mean, Max: d.Max, P50: d.P50, P90: d.P90, P95: d.P95, P99: d.P99}
 }
 

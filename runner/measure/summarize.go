@@ -119,11 +119,12 @@ func (p *Point) inFlight(o *Outcome, g *gathered) {
 func (p *Point) latencies(g *gathered, wave int64) {
 	p.TTFTDrift = drift(g.ttft)
 	p.TTFTAfterWave = afterWave(g.ttft, wave)
-	for _, values := range [][]float64{g.ttft, g.ttfot, g.totalTime, g.tpot, g.queueDelay, g.iclMean} {
+	for _, values := range [][]float64{g.ttft, g.ttftScheduled, g.ttfot, g.totalTime, g.tpot, g.queueDelay, g.iclMean} {
 		sortFloats(values)
 	}
 	sortKeys(g.gaps)
 	p.TTFT, p.TTFOT, p.TotalTime, p.TPOT = describe(g.ttft, 1), describe(g.ttfot, 1), describe(g.totalTime, 1), describe(g.tpot, 1)
+	p.TTFTScheduled = describe(g.ttftScheduled, 1)
 	p.QueueDelay, p.ICLMean, p.ICL = describe(g.queueDelay, 1), describe(g.iclMean, 1), describeNanoseconds(g.gaps)
 	p.OutputTokPerSUser = over(count(1), p.TPOT.Mean)
 	failed := p.Failed()

@@ -73,6 +73,7 @@ func TestSummarizeByHand(t *testing.T) {
 	lag := meanGap
 	lag.Mean, lag.Min, lag.Max, lag.P50 = ref(0.001), ref(0.001), ref(0.001), ref(0.001)
 	ttft := Dist{N: 3, Mean: ref(0.05 / 3), Std: ref(0.01 / math.Sqrt(3)), Min: ref(0.01), Max: ref(0.02), P50: ref(0.02)}
+	due := Dist{N: 3, Mean: ref(0.053 / 3), Std: ttft.Std, Min: ref(0.011), Max: ref(0.021), P50: ref(0.021)}
 	want := Point{
 		PointLoad: load, Status: PointCompleted, Started: at(0), Finished: at(142),
 		Counts:       Counts{Issued: 4, OK: 3, HTTPError: 1},
@@ -88,7 +89,7 @@ func TestSummarizeByHand(t *testing.T) {
 			MeanPrefills: ref(57.0 / 111), PeakPrefills: ref(int64(1)),
 			SteadyMeanSessions: ref(161.0 / 81), SteadyMeanRequests: ref(158.0 / 81), SteadyMeanPrefills: ref(37.0 / 81),
 		},
-		TTFT: ttft, TTFOT: ttft, QueueDelay: lag, ICL: tenths, ICLMean: meanGap,
+		TTFT: ttft, TTFOT: ttft, TTFTScheduled: due, QueueDelay: lag, ICL: tenths, ICLMean: meanGap,
 		TotalTime: Dist{N: 3, Mean: ref(0.111 / 3), Std: ref(math.Sqrt((36.0 + 169 + 49) / 2 / 1e6)), Min: ref(0.03), Max: ref(0.05), P50: ref(0.031)},
 		TPOT:      Dist{N: 3, Mean: ref(0.025 / 3), Std: ref(0.005 / math.Sqrt(3)), Min: ref(0.005), Max: ref(0.01), P50: ref(0.01)},
 		TTFTAll:   AllDist{Mean: &inf, Max: &inf, P50: ref(0.02)},
@@ -387,6 +388,17 @@ func TestColdStartIsSeen(t *testing.T) {
 	p = Summarize(Outcome{Records: numbered(records[:29]...), Target: 10}, schema.PointLoad{}, schema.Limits{})
 	if p.TTFTDrift != nil || p.TTFTAfterWave != nil {
 		t.Errorf("from 29 requests: drift %v, p95 after the first 10 %v", p.TTFTDrift, p.TTFTAfterWave)
+	}
+}
+
+// Regression: https://github.com/vllm-project/vllm/issues/54101. The wait for a slot of the client's own is not the service's, but a user waits all
+// the same: time to first token stands beside that from when the request was due. Where either instant did not happen there is none.
+func TestWaitForASlotIsInTimeSinceScheduled(t *testing.T) {
+	late, never, silent := request(500, 2, 510, 520), request(600, 2, 610, 620), request(700, 2, 710, 720)
+	late.Scheduled, never.Scheduled, silent.FirstToken = at(100), 0, 0
+	p := Summarize(Outcome{Records: numbered(late, never, silent)}, schema.PointLoad{RequestRate: ref(10.0)}, schema.Limits{})
+	if p.TTFT.N != 2 || *p.TTFT.Max != 0.01 || p.TTFTScheduled.N != 1 || *p.TTFTScheduled.Max != 0.41 {
+		t.Errorf("of %d from dispatch at most %v, of %d from when due at most %v", p.TTFT.N, p.TTFT.Max, p.TTFTScheduled.N, p.TTFTScheduled.Max)
 	}
 }
 
