@@ -57,7 +57,7 @@ type process struct {
 func main() {
 	os.Exit(run(os.Args[1:], &process{
 		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, lookupEnv: os.LookupEnv, executable: os.Executable,
-		notify: func(told chan<- os.Signal) { signal.Notify(told, os.Interrupt, syscall.SIGTERM) },
+		notify: func(told chan<- os.Signal) { signal.Notify(told, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP) },
 	}))
 }
 

@@ -16,8 +16,8 @@ import (
 type planCmd struct {
 	presetArgs
 	storeFlag
-	JSON bool   `help:"Print the plan as JSON."`
-	Like string `placeholder:"RUN" help:"Estimate times from an earlier run of the same points."`
+	JSON bool    `help:"Print the plan as JSON."`
+	Like *string `placeholder:"RUN" help:"Estimate times from an earlier run of the same points."`
 }
 
 // Run is the command.
@@ -27,8 +27,8 @@ func (c *planCmd) Run(p *process) error {
 		return err
 	}
 	var earlier []measure.Point
-	if c.Like != "" {
-		run, err := c.find(p, c.Like)
+	if c.Like != nil {
+		run, err := c.find(p, *c.Like)
 		if err != nil {
 			return err
 		}

@@ -18,11 +18,11 @@ type presetArgs struct {
 	File string `arg:"" help:"Preset: a .cue, .yaml, .yml or .json file, or - for YAML on standard input."`
 
 	Set                      []string `sep:"none" placeholder:"PATH=VALUE" help:"Set a field of the preset, such as load.repeats=3. May be given again."`
-	Concurrency              string   `placeholder:"SWEEP" help:"Live sessions: 4, 2,4,8 or 2..64 (doubling). Overrides the file, as do the next four."`
-	RequestConcurrency       string   `placeholder:"SWEEP" help:"Requests in flight, from dispatch to the end of the response."`
-	WarmupRequestConcurrency string   `placeholder:"SWEEP" help:"Requests in flight during warmup."`
-	PrefillConcurrency       string   `placeholder:"SWEEP" help:"Requests between dispatch and first token."`
-	RequestRate              string   `placeholder:"SWEEP" help:"Sessions started per second, whatever has become of those before: 4, 0.5,2 or 0.5..8 (doubling)."`
+	Concurrency              *string  `placeholder:"SWEEP" help:"Live sessions: 4, 2,4,8 or 2..64 (doubling). Overrides the file, as do the next four."`
+	RequestConcurrency       *string  `placeholder:"SWEEP" help:"Requests in flight, from dispatch to the end of the response."`
+	WarmupRequestConcurrency *string  `placeholder:"SWEEP" help:"Requests in flight during warmup."`
+	PrefillConcurrency       *string  `placeholder:"SWEEP" help:"Requests between dispatch and first token."`
+	RequestRate              *string  `placeholder:"SWEEP" help:"Sessions started per second, whatever has become of those before: 4, 0.5,2 or 0.5..8 (doubling)."`
 }
 
 // read reads the preset and gives its text too. An error of the preset's own, or of reading it, exits as a wrong usage does.
@@ -95,13 +95,13 @@ func readBounded(r io.Reader) ([]byte, error) {
 // flags are the sweeps given on the command line, by field name.
 func (a *presetArgs) flags() map[string]string {
 	given := map[string]string{}
-	for name, sweep := range map[string]string{
+	for name, sweep := range map[string]*string{
 		"concurrency": a.Concurrency, "request_concurrency": a.RequestConcurrency,
 		"warmup_request_concurrency": a.WarmupRequestConcurrency, "prefill_concurrency": a.PrefillConcurrency,
 		"request_rate": a.RequestRate,
 	} {
-		if sweep != "" {
-			given[name] = sweep
+		if sweep != nil { // an empty one, such as a variable that is not set, is a fault and not ignored
+			given[name] = *sweep
 		}
 	}
 	return given

@@ -19,10 +19,10 @@ import (
 type runCmd struct {
 	presetArgs
 	storeFlag
-	Resume string `placeholder:"RUN" help:"Run what is not complete in that run of the same preset."`
-	Quiet  bool   `short:"q" help:"No progress."`
-	JSON   bool   `help:"Print the result as JSON."`
-	Strict bool   `help:"Exit with 3 if the winner does not meet the limits."`
+	Resume *string `placeholder:"RUN" help:"Run what is not complete in that run of the same preset."`
+	Quiet  bool    `short:"q" help:"No progress."`
+	JSON   bool    `help:"Print the result as JSON."`
+	Strict bool    `help:"Exit with 3 if the winner does not meet the limits."`
 }
 
 // Help is the command's manual.
@@ -66,7 +66,7 @@ func (c *runCmd) Run(ctx context.Context, p *process) error {
 
 // open makes the run's directory, or takes up that of an earlier run of the same plan.
 func (c *runCmd) open(p *process, preset *schema.Preset, plan *pipeline.Plan, text []byte, secrets service.Secrets) (*results.Writer, error) {
-	if c.Resume == "" {
+	if c.Resume == nil {
 		given := results.Given{Filename: filepath.Base(c.File), Text: string(text), Overrides: c.overrides()}
 		manifest, err := pipeline.NewManifest(preset, plan, given, secrets.Redact)
 		if err != nil {
@@ -74,7 +74,7 @@ func (c *runCmd) open(p *process, preset *schema.Preset, plan *pipeline.Plan, te
 		}
 		return results.Create(c.Store, manifest)
 	}
-	run, err := c.find(p, c.Resume)
+	run, err := c.find(p, *c.Resume)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func (c *runCmd) progress(p *process, live *runner.Live) progress {
 	case c.Quiet:
 		return quiet{}
 	case p.isTerminal():
-		return newTerminal(p.stderr, live)
+		return newTerminal(p.stderr, live, p.width())
 	}
 	return newPlain(p.stderr, live)
 }

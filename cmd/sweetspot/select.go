@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"sweetspot/pipeline"
 	"sweetspot/schema"
@@ -19,16 +20,16 @@ type selectCmd struct {
 
 // ruleFlags change a rule. What is not given stays as the run has it.
 type ruleFlags struct {
-	MaxTTFT          string `name:"max-ttft" placeholder:"TIME" help:"Limit on time to first token, such as 300ms; none takes it away. Likewise the next two."`
-	TTFTStat         string `name:"ttft-stat" placeholder:"STAT" help:"Statistic that it is held against: mean, max, p50, p90, p95 or p99. Likewise the next two."`
-	MaxTPOT          string `name:"max-tpot" placeholder:"TIME" help:"Limit on time per output token."`
-	TPOTStat         string `name:"tpot-stat" placeholder:"STAT" help:"Its statistic."`
-	MaxTotalTime     string `placeholder:"TIME" help:"Limit on total time."`
-	TotalTimeStat    string `placeholder:"STAT" help:"Its statistic."`
-	MinContextLength string `placeholder:"TOKENS" help:"Least context length; none takes it away."`
-	MaxErrorRate     string `placeholder:"SHARE" help:"Highest error rate, 0 to 1."`
-	Maximize         string `placeholder:"FIGURE" help:"Figure to maximize: output_tok_per_s or steady_output_tok_per_s."`
-	Across           string `placeholder:"RULE" help:"How trials are compared: selected or complete."`
+	MaxTTFT          *string `name:"max-ttft" placeholder:"TIME" help:"Limit on time to first token, such as 300ms; none takes it away. Likewise the next two."`
+	TTFTStat         *string `name:"ttft-stat" placeholder:"STAT" help:"Statistic that it is held against: mean, max, p50, p90, p95 or p99. Likewise the next two."`
+	MaxTPOT          *string `name:"max-tpot" placeholder:"TIME" help:"Limit on time per output token."`
+	TPOTStat         *string `name:"tpot-stat" placeholder:"STAT" help:"Its statistic."`
+	MaxTotalTime     *string `placeholder:"TIME" help:"Limit on total time."`
+	TotalTimeStat    *string `placeholder:"STAT" help:"Its statistic."`
+	MinContextLength *string `placeholder:"TOKENS" help:"Least context length; none takes it away."`
+	MaxErrorRate     *string `placeholder:"SHARE" help:"Highest error rate, 0 to 1."`
+	Maximize         *string `placeholder:"FIGURE" help:"Figure to maximize: output_tok_per_s or steady_output_tok_per_s."`
+	Across           *string `placeholder:"RULE" help:"How trials are compared: selected or complete."`
 }
 
 // Run is the command.
@@ -41,6 +42,10 @@ func (c *selectCmd) Run(p *process) error {
 	limits, choice, err := schema.ReadRule(own.Limits, own.Select, c.changes())
 	var problems schema.Problems
 	if errors.As(err, &problems) {
+		for i := range problems {
+			_, field, _ := strings.Cut(problems[i].Path, ".")
+			problems[i].File = "--" + strings.ReplaceAll(field, "_", "-")
+		}
 		fmt.Fprintln(p.stderr, problems.Error())
 		return exit{code: exitUsage}
 	}
@@ -62,16 +67,20 @@ func (c *selectCmd) Run(p *process) error {
 // changes are the flags given, as path=value of a preset.
 func (f *ruleFlags) changes() []string {
 	var changes []string
-	for _, flag := range []struct{ path, value string }{
+	for _, flag := range []struct {
+		path  string
+		value *string
+	}{
 		{"limits.max_ttft", f.MaxTTFT}, {"limits.ttft_stat", f.TTFTStat}, {"limits.max_tpot", f.MaxTPOT}, {"limits.tpot_stat", f.TPOTStat},
 		{"limits.max_total_time", f.MaxTotalTime}, {"limits.total_time_stat", f.TotalTimeStat}, {"limits.min_context_length", f.MinContextLength},
 		{"limits.max_error_rate", f.MaxErrorRate}, {"select.maximize", f.Maximize}, {"select.across", f.Across},
 	} {
-		if flag.value == "none" {
-			flag.value = "null"
-		}
-		if flag.value != "" {
-			changes = append(changes, flag.path+"="+flag.value)
+		switch {
+		case flag.value == nil:
+		case *flag.value == "none":
+			changes = append(changes, flag.path+"=null")
+		default:
+			changes = append(changes, flag.path+"="+*flag.value)
 		}
 	}
 	return changes

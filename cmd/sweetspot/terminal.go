@@ -3,8 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
-	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
@@ -14,41 +14,52 @@ import (
 	"sweetspot/selector"
 )
 
-// terminal shows the running point on a line that is drawn again and again, and what has happened above it.
+// terminal shows the running point on two lines that are drawn again and again, and what has happened above them.
 type terminal struct {
-	live *runner.Live
-	bars *mpb.Progress
-	head *mpb.Bar
+	bars  *mpb.Progress
+	lines []*mpb.Bar
+	width int
 
 	mu    sync.Mutex
 	title string
 }
 
-func newTerminal(out io.Writer, live *runner.Live) *terminal {
-	t := &terminal{live: live, bars: mpb.New(mpb.WithOutput(out), mpb.WithAutoRefresh())}
-	t.head = t.bars.New(0, mpb.NopStyle(), mpb.BarRemoveOnComplete(), mpb.PrependDecorators(decor.Any(func(decor.Statistics) string { return t.line() })))
+func newTerminal(out io.Writer, live *runner.Live, width int) *terminal {
+	t := &terminal{bars: mpb.New(mpb.WithOutput(out), mpb.WithAutoRefresh()), width: width}
+	t.draw(t.head)
+	t.draw(func() string { return standing(live.Snapshot()) })
 	return t
 }
 
-// line is what is drawn: the point and how it stands.
-func (t *terminal) line() string {
+func (t *terminal) draw(line func() string) {
+	text := decor.Any(func(decor.Statistics) string { return line() })
+	t.lines = append(t.lines, t.bars.New(0, mpb.NopStyle(), mpb.BarRemoveOnComplete(), mpb.PrependDecorators(text)))
+}
+
+// head names the running point.
+func (t *terminal) head() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return strings.TrimSpace(t.title + "  " + standing(t.live.Snapshot()))
+	return t.title
 }
 
 func (t *terminal) observe(event pipeline.Event) {
 	if e, ok := event.(pipeline.PointStarted); ok {
 		t.mu.Lock()
-		t.title = fmt.Sprintf("%s %s (%d of %d)", e.Job.TrialName, selector.LoadText(e.Job.Load), e.Index+1, e.Total)
+		t.title = fmt.Sprintf("%s, %s (%d of %d)", e.Job.TrialName, selector.LoadText(e.Job.Load), e.Index+1, e.Total)
 		t.mu.Unlock()
 	}
 	if line := eventLine(event); line != "" {
+		if utf8.RuneCountInString(line) > t.width {
+			line = wrap(line, t.width)
+		}
 		fmt.Fprintln(t.bars, line)
 	}
 }
 
 func (t *terminal) close() {
-	t.head.Abort(true)
+	for _, line := range t.lines {
+		line.Abort(true)
+	}
 	t.bars.Wait()
 }
