@@ -36,7 +36,7 @@ type Verdict struct {
 
 	RequestsIssued int64    `json:"requests_issued"` // measured ones of all points and repeats
 	RequestsFailed int64    `json:"requests_failed"`
-	Notes          []string `json:"notes"` // what to know of the selected point, a sentence each
+	Notes          []string `json:"notes"` // what to know of the selected point, and where output is degenerate, a sentence each
 	Rule           Rule     `json:"rule"`
 }
 

@@ -175,7 +175,7 @@ const (
 	tokensAnEvent = 0.5 // what tokens for each event with text must fall below
 )
 
-// notes are what to know of the selected point, a sentence each. They change nothing about who wins.
+// notes are what to know of the selected point, and of all points what tells of a broken model, a sentence each. They change nothing about who wins.
 func (v *Verdict) notes() []string {
 	notes := []string{}
 	winner := v.Winner()
@@ -190,7 +190,8 @@ func (v *Verdict) notes() []string {
 	}
 	add(p.Workload == "fixed" && p.Cache == "shared", "One and the same prompt was sent throughout and the cache is shared: its ttft is that of a cached prompt.")
 	add(winner.Spread != nil, "Its throughput is spread over %s across the repeats.", format.Optional(winner.Spread, format.Percent))
-	add(p.Degenerate, "Every longer output repeated one text: the model may be broken.")
+	broken, where := v.degenerate()
+	add(broken, "Every longer output repeated one text%s: the model may be broken.", where)
 	add(p.ClientLimited, "The client lagged by %s at p99, which may have slowed what it measured.", format.Optional(p.LagP99, format.Seconds))
 	stat := v.Rule.Limits.TTFTStat
 	add(p.Late > 0, "%d of %d requests waited for a slot: ttft %s is %s counted from when requests were due, %s from when they were sent.", p.Late, p.Issued,
@@ -209,6 +210,19 @@ func (v *Verdict) notes() []string {
 	add(v.Rule.Limits.MinContextLength != nil && p.ContextLengthSource != nil && *p.ContextLengthSource == "reported",
 		"Its context length is what the service reports; no request has filled it.")
 	return notes
+}
+
+// degenerate reports whether any point has degenerate output, and where unless it is the selected one alone.
+func (v *Verdict) degenerate() (bool, string) {
+	points := v.pointsThat(func(p *Judged) bool { return p.Medians.Degenerate })
+	if len(points) == 0 || len(points) == 1 && points[0].Selected {
+		return len(points) > 0, ""
+	}
+	var loads []string
+	for _, p := range points {
+		loads = append(loads, LoadText(p.Load))
+	}
+	return true, " at " + strings.Join(loads, "; ")
 }
 
 func openingWave(p *measure.Point) bool {

@@ -105,6 +105,27 @@ func TestOtherSentences(t *testing.T) {
 	mustContain(t, Judge(ladder([]float64{100, 101}, []float64{0.1, 0.1}), rule(0)).Text(), "Throughput levels off from concurrency 1 on: a doubling of the load adds less than 10 %.")
 }
 
+// A broken model is broken at every load: the note names the points that show it, also where the selected one does not.
+func TestDegeneratePointsAreNamed(t *testing.T) {
+	for _, test := range []struct {
+		broken []int
+		want   []string
+	}{
+		{nil, []string{}},
+		{[]int{1}, []string{"Every longer output repeated one text: the model may be broken."}}, // the selected point
+		{[]int{0}, []string{"Every longer output repeated one text at concurrency 1: the model may be broken."}},
+		{[]int{0, 1}, []string{"Every longer output repeated one text at concurrency 1; concurrency 2: the model may be broken."}},
+	} {
+		s := ladder([]float64{100, 200}, []float64{0.1, 0.1})
+		for _, i := range test.broken {
+			s.Points[i].Repeats[0].Degenerate = true
+		}
+		if diff := cmp.Diff(test.want, Judge(s, rule(0)).Notes); diff != "" {
+			t.Errorf("%v: %s", test.broken, diff)
+		}
+	}
+}
+
 func TestRuleInWords(t *testing.T) {
 	r := rule(500 * time.Millisecond)
 	r.Limits.MaxTPOT, r.Limits.TPOTStat = ref(schema.Duration(25*time.Millisecond)), "p99"
