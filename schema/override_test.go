@@ -93,7 +93,7 @@ func TestBadOverrides(t *testing.T) {
 			"in capitals, such as VLLM_API_KEY; the key itself never stands in a preset"},
 		{"what it leaves incomplete", `model: "m", workload: fixed: {}`, Options{Set: []string{"service.endpoint.verify_tls=false"}},
 			"--set service.endpoint.verify_tls: service.endpoint.url: is missing: it must be the base of an OpenAI-compatible API such as \"http://127.0.0.1:8000/v1\": " +
-				"http or https, no '?' or '#', and ending before /chat/completions"},
+				"http or https, a port from 1 to 65535, no '?' or '#', and ending before /chat/completions"},
 	} {
 		_, err := Read("preset.cue", []byte(test.src), test.opts)
 		if err == nil {

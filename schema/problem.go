@@ -2,6 +2,7 @@ package schema
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,11 +34,21 @@ func (p Problem) String() string {
 // Problems are all faults of a preset, in the order of the file, those of overrides first.
 type Problems []Problem
 
-// Error writes one problem a line.
+// mostShown is how many problems are written out.
+const mostShown = 100
+
+// Error writes one problem a line. Of very many, the last are only counted.
 func (p Problems) Error() string {
-	lines := make([]string, len(p))
-	for i, problem := range p {
+	shown := p
+	if len(p) > mostShown+1 {
+		shown = p[:mostShown]
+	}
+	lines := make([]string, len(shown))
+	for i, problem := range shown {
 		lines[i] = problem.String()
+	}
+	if rest := len(p) - len(shown); rest > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", rest))
 	}
 	return strings.Join(lines, "\n")
 }

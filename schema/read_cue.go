@@ -16,7 +16,7 @@ import (
 )
 
 // cue evaluates a CUE file by itself: its regular fields are the preset. Nothing is fetched and no other file is read; CUE's own packages can be
-// imported.
+// imported. Evaluating is [bounded].
 func (r *reader) cue(src []byte) *node {
 	c := cueReader{r}
 	file, err := parser.ParseFile(r.file, src, parser.ParseComments)
@@ -26,20 +26,53 @@ func (r *reader) cue(src []byte) *node {
 	}
 	c.imports(file)
 	c.strays(file.Decls)
+	c.numbers(file)
 	if len(r.problems) > 0 {
 		return nil
 	}
+	top := place{file: r.file, line: 1, column: 1}
+	within := cueReader{newReader(r.file)} // r itself is not touched by what may be given up
+	var root *node
+	if fault := bounded(longestEvaluation, mostEvaluation, func() { root = within.evaluate(file, top) }); fault != "" {
+		r.report(top, "%s", shorten(fault))
+		return nil
+	}
+	r.problems, r.nodes, r.full = within.problems, within.nodes, within.full
+	return root
+}
+
+func (c cueReader) evaluate(file *ast.File, top place) *node {
 	value := cuecontext.New().BuildFile(file)
 	if value.Err() != nil {
 		c.evaluation(value.Validate())
 		return nil
 	}
-	root := c.value(value, place{file: r.file, line: 1, column: 1})
-	if len(r.problems) == 0 {
+	root := c.value(value, top)
+	if len(c.problems) == 0 {
 		c.evaluation(value.Validate(cue.Concrete(true)))
 	}
 	return root
 }
+
+// numbers finds those with an exponent so large that CUE loses it: it reads 1e999999999 as 1.
+func (c cueReader) numbers(file *ast.File) {
+	ast.Walk(file, func(n ast.Node) bool {
+		literal, ok := n.(*ast.BasicLit)
+		if !ok || literal.Kind != token.FLOAT && literal.Kind != token.INT || strings.HasPrefix(strings.ToLower(literal.Value), "0x") {
+			return true
+		}
+		if i := strings.IndexAny(literal.Value, "eE"); i >= 0 {
+			exponent, err := strconv.Atoi(strings.ReplaceAll(literal.Value[i+1:], "_", ""))
+			if err != nil || exponent > mostExponent || exponent < -mostExponent {
+				c.report(c.at(literal.Pos(), place{file: c.file}), "is a number with an exponent beyond %d, which a preset does not hold", mostExponent)
+			}
+		}
+		return true
+	}, nil)
+}
+
+// mostExponent bounds the exponents of numbers: no field of a preset takes one near it.
+const mostExponent = 400
 
 type cueReader struct{ *reader }
 

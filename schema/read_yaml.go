@@ -54,10 +54,18 @@ func (y yamlReader) place(n *yaml.Node, p path) place {
 	return place{file: y.file, line: n.Line, column: n.Column, path: p}
 }
 
+// tagged reports whether n has a tag written before it that is not read.
+func (y yamlReader) tagged(n *yaml.Node) bool {
+	return n.Style&yaml.TaggedStyle != 0 && (n.Kind != yaml.ScalarNode || n.Tag != "!!str")
+}
+
 func (y yamlReader) value(n *yaml.Node, p path) *node {
 	at := y.place(n, p)
 	if !y.admit(at) {
 		return &node{kind: faulty, place: at}
+	}
+	if y.tagged(n) {
+		return y.report(at, "has the tag %s: tags are not read, except !!str", n.Tag)
 	}
 	switch n.Kind {
 	case yaml.ScalarNode:
@@ -91,6 +99,10 @@ func (y yamlReader) mapping(n *yaml.Node, into *node) {
 		key, value := n.Content[i], n.Content[i+1]
 		if key.Kind != yaml.ScalarNode {
 			y.report(y.place(key, into.place.path), "has a name that is not text")
+			continue
+		}
+		if y.tagged(key) {
+			y.report(y.place(key, into.place.path), "has a name with the tag %s: tags are not read, except !!str", key.Tag)
 			continue
 		}
 		if key.Tag == "!!merge" {
@@ -138,9 +150,6 @@ var (
 
 func (y yamlReader) scalar(n *yaml.Node, at place) *node {
 	quoted := n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) != 0
-	if n.Style&yaml.TaggedStyle != 0 && n.Tag != "!!str" {
-		return y.report(at, "has the tag %s: tags are not read, except !!str", n.Tag)
-	}
 	if quoted || n.Style&yaml.TaggedStyle != 0 {
 		return &node{kind: text, literal: n.Value, place: at}
 	}

@@ -1,0 +1,54 @@
+package schema
+
+import (
+	"fmt"
+	"runtime/metrics"
+	"time"
+)
+
+// The bounds of evaluating a CUE file, which is a program that may compute as much as it likes.
+const (
+	longestEvaluation = 10 * time.Second
+	mostEvaluation    = 1 << 30 // bytes by which the heap may grow
+)
+
+// bounded runs compute and gives up after a time, or where the heap has grown too much meanwhile: then it says so, and otherwise nothing.
+//
+// What is given up runs on, as Go can't end it: the caller must not touch what it writes, and should end the process soon. Memory is looked at
+// every 20ms, so that one huge allocation between two looks is not caught.
+func bounded(longest time.Duration, most uint64, compute func()) string {
+	before := heap()
+	ended := make(chan string, 1)
+	go func() {
+		defer func() {
+			if cause := recover(); cause != nil {
+				ended <- fmt.Sprintf("can't be evaluated: %v", cause)
+			}
+		}()
+		compute()
+		ended <- ""
+	}()
+	late := time.NewTimer(longest)
+	defer late.Stop()
+	look := time.NewTicker(20 * time.Millisecond)
+	defer look.Stop()
+	for {
+		select {
+		case message := <-ended:
+			return message
+		case <-late.C:
+			return fmt.Sprintf("takes longer than %v to evaluate", longest)
+		case <-look.C:
+			if now := heap(); now > before && now-before > most {
+				return fmt.Sprintf("needs more than %d MiB of memory to evaluate", most>>20)
+			}
+		}
+	}
+}
+
+// heap is what the process has allocated and not yet freed, in bytes.
+func heap() uint64 {
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
+}
