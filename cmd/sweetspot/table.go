@@ -55,8 +55,9 @@ func printTable(out io.Writer, gap int, header []string, aligned []align, rows [
 	return nil
 }
 
-// wrap breaks a paragraph into lines of at most width columns.
+// wrap breaks a paragraph into lines of at most width columns. A number stays beside its percent sign.
 func wrap(paragraph string, width int) string {
-	lines, _ := twwarp.WrapString(paragraph, width)
-	return strings.Join(lines, "\n")
+	const apart, joined = " %", "\uE000%" // any character that is no blank
+	lines, _ := twwarp.WrapString(strings.ReplaceAll(paragraph, apart, joined), width)
+	return strings.ReplaceAll(strings.Join(lines, "\n"), joined, apart)
 }
