@@ -3,7 +3,10 @@ package client
 import (
 	"errors"
 	"io"
+	"net"
 	"strings"
+
+	"sweetspot/runner/clock"
 )
 
 var errChunks = errors.New("malformed chunked encoding")
@@ -11,13 +14,18 @@ var errChunks = errors.New("malformed chunked encoding")
 // chunks reads a chunked body (RFC 9112, section 7.1) from a wire. Each read is one read of the connection, so that nothing that has arrived waits
 // for what has not.
 type chunks struct {
-	wire  *wire
-	after io.Reader // the transport's view of the body, which ends when it was given back
+	conn  net.Conn // the wire's
+	clock clock.Clock
+	at    clock.Instant // what was read last had arrived
 	part  chunkPart
 	size  uint64 // of the chunk whose header is being read, then what is left of it
 	width int    // hexadecimal digits of that header
 	line  int    // bytes of the current trailer line
+	begun bool   // what the wire held has been read
 	err   error
+
+	wire  *wire
+	after io.Reader // the transport's view of the body, which ends when it was given back
 }
 
 type chunkPart int
@@ -36,7 +44,7 @@ func (c *chunks) Read(p []byte) (int, error) {
 	if c.err != nil {
 		return 0, c.err
 	}
-	n, err := c.wire.receive(p)
+	n, err := c.receive(p)
 	raw := p[:n]
 	n, used := c.strip(raw)
 	switch {
@@ -53,6 +61,19 @@ func (c *chunks) Read(p []byte) (int, error) {
 		c.err = err
 	}
 	return n, c.err
+}
+
+func (c *chunks) arrived() clock.Instant { return c.at }
+
+func (c *chunks) receive(p []byte) (int, error) {
+	if !c.begun {
+		n, err := c.wire.receive(p)
+		c.at, c.begun = clock.Instant(c.wire.arrived.Load()), len(c.wire.held) == 0
+		return n, err
+	}
+	n, err := c.conn.Read(p)
+	c.at = c.clock.Now()
+	return n, err
 }
 
 // strip takes the framing out of b, in place. It returns how many bytes of data are left and how many of b belong to the body.

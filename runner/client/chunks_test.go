@@ -40,7 +40,7 @@ func unchunk(pieces ...string) (string, error) {
 	w := &wire{Conn: &piecewise{pieces: pieces}, clock: clock.New(), state: atBody}
 	w.take()
 	var data bytes.Buffer
-	_, err := io.Copy(&data, &chunks{wire: w, after: strings.NewReader("")})
+	_, err := io.Copy(&data, &chunks{wire: w, conn: w.Conn, clock: w.clock, after: strings.NewReader("")})
 	return data.String(), err
 }
 
@@ -268,7 +268,7 @@ func TestMoreThanTheAnswer(t *testing.T) {
 
 func TestMoreThanTheAnswerIsHeld(t *testing.T) {
 	body := chunk("a") + chunk("")
-	w := &wire{state: aside, held: []byte(body + "x")}
+	w := &wire{clock: clock.New(), state: aside, held: []byte(body + "x")}
 	c := chunks{wire: w, after: strings.NewReader("")}
 	if n, err := c.Read(make([]byte, len(body))); n != 1 || err != io.EOF || w.state != aside {
 		t.Errorf("%d bytes, error %v, state %d; want 1, EOF, and the connection not given back", n, err, w.state)

@@ -35,6 +35,8 @@ type frame struct {
 	finish    []byte
 	failure   []byte // any JSON: the error that the service reports
 	output    count  // output tokens so far, as this very event gives them
+	counted   bool   // the event says something of usage
+	stop      int    // where the text read last ends in the data
 }
 
 // token reports whether the event carries output of any kind.
@@ -195,7 +197,7 @@ func (d *decoder) text(what string, into *[]byte) error {
 	}
 	switch kind := value.Kind(); {
 	case kind == '"' && len(value) > 2:
-		*into = value
+		*into, d.frame.stop = value, int(d.json.InputOffset())
 	case kind != '"' && kind != 'n':
 		return fmt.Errorf("%s is a %s where a string belongs", what, kind)
 	}
@@ -217,6 +219,7 @@ func (d *decoder) tools() error {
 }
 
 func (d *decoder) usageMember(name []byte) error {
+	d.frame.counted = true
 	switch string(name) {
 	case `"prompt_tokens"`:
 		return d.count("usage.prompt_tokens", &d.usage.prompt)

@@ -29,18 +29,27 @@ var (
 const linger = 100 * time.Millisecond
 
 // exchange is one request and what came back. It is used again and again, for one request at a time.
+//
+// What each event needs stands together, since with thousands of streams little else of an exchange is in the processor's caches.
 type exchange struct {
+	parser  parser
+	body    chunks
+	alike   alike
+	output  output
+	offsets []int64       // of the events that carried output, from sent
+	sent    clock.Instant // the request was dispatched
+	last    clock.Instant // the newest such event arrived
+	visible bool          // one of them was no reasoning
+	begun   bool          // an event came
+	done    bool          // [DONE] came
+
 	client     *Client
 	base       *base
 	record     *measure.Record
 	firstToken func()
 	trace      *trace
-
-	parser parser
-	usage  usage
-	output output
-	asked  int64 // output tokens asked for
-	done   bool  // [DONE] came
+	usage      usage
+	asked      int64 // output tokens asked for
 }
 
 // Send sends request and reads the response to its end. It fills in r from Connected on; the runner has filled in what stands before, and has
@@ -65,10 +74,12 @@ func (c *Client) sendTo(ctx context.Context, to *base, request workload.Request,
 }
 
 func (e *exchange) begin(to *base, request workload.Request, r *measure.Record, firstToken func()) {
-	e.base, e.record, e.firstToken = to, r, firstToken
-	e.usage, e.done, e.asked = usage{}, false, request.OutputTokens
+	e.base, e.record, e.firstToken, e.asked = to, r, firstToken, request.OutputTokens
+	e.usage, e.offsets, e.sent, e.last = usage{}, nil, r.Dispatched, 0
+	e.visible, e.begun, e.done = false, false, false
 	e.trace = &trace{clock: e.client.config.Clock, shared: e.client.config.HTTP2}
 	e.parser.reset()
+	e.alike.reset()
 	e.output.reset(request.WantText)
 }
 
@@ -84,7 +95,7 @@ func (e *exchange) run(ctx context.Context, prompt []byte) *failure {
 	defer response.Body.Close()
 	status := int64(response.StatusCode)
 	e.record.HTTPStatus = &status
-	body := e.trace.body(response)
+	body := e.bodyOf(response)
 	failed := refusal(response, body)
 	if failed != nil {
 		e.record.Ended = e.now()
@@ -99,6 +110,30 @@ func (e *exchange) run(ctx context.Context, prompt []byte) *failure {
 		io.Copy(io.Discard, body) // where that fails the connection is closed; the response has ended all the same
 	}
 	return failed
+}
+
+// source is a response's body, and says when what was read of it last had arrived.
+type source interface {
+	io.Reader
+	arrived() clock.Instant
+}
+
+// transportBody is a body that the transport reads.
+type transportBody struct {
+	io.Reader
+	trace *trace
+}
+
+func (b transportBody) arrived() clock.Instant { return b.trace.arrived() }
+
+func (e *exchange) bodyOf(response *http.Response) source {
+	w := e.trace.wire.Load()
+	chunked := len(response.TransferEncoding) == 1 && response.TransferEncoding[0] == "chunked"
+	if !chunked || !e.trace.plain || !w.take() {
+		return transportBody{response.Body, e.trace}
+	}
+	e.body = chunks{wire: w, conn: w.Conn, clock: w.clock, after: response.Body}
+	return &e.body
 }
 
 // bounded is ctx with the time-out of a request.

@@ -3,6 +3,7 @@ package client
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 
@@ -12,11 +13,11 @@ import (
 )
 
 // stream reads events up to [DONE], a failure or the end of the body, and stamps the end.
-func (e *exchange) stream(ctx context.Context, body io.Reader) *failure {
+func (e *exchange) stream(ctx context.Context, body source) *failure {
 	for {
 		n, err := body.Read(e.parser.free())
 		if n > 0 {
-			arrived := e.trace.arrived()
+			arrived := body.arrived()
 			e.parser.filled(n)
 			if failed := e.events(arrived); failed != nil || e.done {
 				e.record.Ended = arrived
@@ -25,15 +26,13 @@ func (e *exchange) stream(ctx context.Context, body io.Reader) *failure {
 		}
 		if err != nil {
 			e.record.Ended = e.now()
-			return e.bodyEnd(ctx, err)
+			return e.bodyEnd(ctx, err, body.arrived())
 		}
 	}
 }
 
 // events takes the events that are complete, all of which arrived at the same time.
 func (e *exchange) events(arrived clock.Instant) *failure {
-	d := e.client.decoders.Get().(*decoder)
-	defer e.client.decoders.Put(d)
 	for {
 		next, ok, err := e.parser.next()
 		if err != nil {
@@ -42,7 +41,7 @@ func (e *exchange) events(arrived clock.Instant) *failure {
 		if !ok {
 			return nil
 		}
-		if failed := e.event(d, next, arrived); failed != nil {
+		if failed := e.event(next, arrived); failed != nil {
 			return failed
 		}
 		if e.done {
@@ -51,35 +50,37 @@ func (e *exchange) events(arrived clock.Instant) *failure {
 	}
 }
 
-// bodyEnd is how a response ended that no event ended.
-func (e *exchange) bodyEnd(ctx context.Context, err error) *failure {
+// bodyEnd is how a response ended that no event ended; what arrived last did so at that time.
+func (e *exchange) bodyEnd(ctx context.Context, err error, arrived clock.Instant) *failure {
 	if err != io.EOF {
 		return e.interrupted(ctx, e.verdict(err))
 	}
-	if failed := e.lastEvent(); failed != nil {
+	if failed := e.lastEvent(arrived); failed != nil {
 		return failed
 	}
 	return e.verdict(nil)
 }
 
 // lastEvent takes an event that lacks nothing but its blank line. One that was cut before is none.
-func (e *exchange) lastEvent() *failure {
-	d := e.client.decoders.Get().(*decoder)
-	defer e.client.decoders.Put(d)
+func (e *exchange) lastEvent(arrived clock.Instant) *failure {
 	last, ok := e.parser.last()
-	if !ok || !last.failure && !isDone(last.data) && d.decode(last.data, &usage{}) != nil {
+	if !ok || !last.failure && !isDone(last.data) && !json.Valid(last.data) {
 		return nil
 	}
-	return e.event(d, last, e.trace.arrived())
+	return e.event(last, arrived)
 }
 
 func isDone(data []byte) bool { return string(bytes.TrimSpace(data)) == "[DONE]" }
 
 // event takes one event, which arrived at that time.
-func (e *exchange) event(d *decoder, next event, arrived clock.Instant) *failure {
-	r := e.record
-	if !r.FirstEvent.Happened() {
-		r.FirstEvent = arrived
+func (e *exchange) event(next event, arrived clock.Instant) *failure {
+	if !e.begun {
+		e.begun, e.record.FirstEvent = true, arrived
+	}
+	if !next.failure {
+		if f, ok := e.alike.read(next.data); ok {
+			return e.token(&f, arrived)
+		}
 	}
 	switch {
 	case next.failure:
@@ -90,53 +91,59 @@ func (e *exchange) event(d *decoder, next event, arrived clock.Instant) *failure
 	case len(bytes.TrimSpace(next.data)) == 0:
 		return nil
 	}
+	d := e.client.decoders.Get().(*decoder)
+	defer e.client.decoders.Put(d)
 	if err := d.decode(next.data, &e.usage); err != nil {
 		return &failure{measure.StreamError, fmt.Sprintf("an event can't be decoded: %v: %s", err, start(next.data))}
 	}
+	return e.frame(d, arrived)
+}
+
+// frame takes what an event's data says.
+func (e *exchange) frame(d *decoder, arrived clock.Instant) *failure {
 	f := &d.frame
 	if f.failure != nil {
 		return &failure{measure.StreamError, "the service sent an error: " + message(f.failure)}
 	}
 	if f.finish != nil {
 		reason := e.client.excerpt(string(appendText(nil, f.finish)), maxReason)
-		r.FinishReason = &reason
+		e.record.FinishReason = &reason
 	}
 	if !f.token() {
 		return nil
 	}
-	e.token(f, arrived)
-	return e.output.add(f)
+	e.alike.learn(d)
+	return e.token(f, arrived)
 }
 
-// token stamps an event that carries output.
-func (e *exchange) token(f *frame, arrived clock.Instant) {
-	r := e.record
-	if !r.FirstToken.Happened() {
-		r.FirstToken = arrived
-		r.Chunks = make([]int64, 0, min(max(e.asked, 16), 128))
+// token takes an event that carries output.
+func (e *exchange) token(f *frame, arrived clock.Instant) *failure {
+	if e.offsets == nil {
+		e.offsets = make([]int64, 0, min(max(e.asked, 16), 128))
+		e.record.FirstToken = arrived
 		if f.output.n > 0 {
-			r.FirstEventTokens = f.output.pointer()
+			e.record.FirstEventTokens = f.output.pointer()
 		}
 		e.firstToken()
 	}
-	if f.visible() && !r.FirstOutput.Happened() {
-		r.FirstOutput = arrived
+	if !e.visible && f.visible() {
+		e.visible, e.record.FirstOutput = true, arrived
 	}
-	r.LastToken = arrived
-	r.Chunks = append(r.Chunks, int64(arrived.Sub(r.Dispatched)))
+	e.last, e.offsets = arrived, append(e.offsets, int64(arrived.Sub(e.sent)))
+	return e.output.add(f)
 }
 
 // verdict is the failure of a response that ended by itself, cut off where cut is not nil; nil where it is ok.
 func (e *exchange) verdict(cut error) *failure {
-	r, tokens := e.record, e.usage.output
+	ended, tokens := e.done || e.record.FinishReason != nil, e.usage.output
 	switch {
-	case !e.done && r.FinishReason == nil && cut != nil:
+	case !ended && cut != nil:
 		return &failure{measure.Truncated, fmt.Sprintf("the response broke off: %v: %s", cut, e.progress())}
-	case !e.done && r.FinishReason == nil:
+	case !ended:
 		return &failure{measure.Truncated, "the response ended with neither [DONE] nor a finish reason: " + e.progress()}
-	case r.FirstToken.Happened() && tokens.given && tokens.n == 0:
+	case e.offsets != nil && tokens.given && tokens.n == 0:
 		return &failure{measure.StreamError, "usage says 0 output tokens, yet " + e.progress()}
-	case !r.FirstToken.Happened():
+	case e.offsets == nil:
 		return &failure{measure.Empty, "the response ended well without a token"}
 	}
 	return nil
@@ -144,16 +151,15 @@ func (e *exchange) verdict(cut error) *failure {
 
 // progress says how far the response came.
 func (e *exchange) progress() string {
-	switch r := e.record; {
-	case r.HTTPStatus == nil:
+	switch {
+	case e.record.HTTPStatus == nil:
 		return "no response had begun"
-	case !r.FirstEvent.Happened():
+	case !e.begun:
 		return "no event had arrived"
-	case len(r.Chunks) == 1:
+	case len(e.offsets) == 1:
 		return "1 event with a token had arrived"
-	default:
-		return fmt.Sprintf("%d events with a token had arrived", len(r.Chunks))
 	}
+	return fmt.Sprintf("%d events with a token had arrived", len(e.offsets))
 }
 
 // finish fills in what is known only at the end.
@@ -171,10 +177,11 @@ func (e *exchange) finish(failed *failure) workload.Answer {
 		source := measure.FromServer
 		r.TokenSource = &source
 	}
-	if len(r.Chunks) > 0 {
+	r.Chunks, r.LastToken = e.offsets, e.last
+	if e.offsets != nil {
 		distinct, sample := int64(len(e.output.hashes)), e.client.excerpt(string(e.output.start), maxSample)
 		r.DistinctChunks, r.Sample = &distinct, &sample
 	}
-	e.record, e.firstToken, e.trace = nil, nil, nil
+	e.record, e.firstToken, e.trace, e.offsets, e.body = nil, nil, nil, nil, chunks{}
 	return workload.Answer{Text: string(e.output.whole)}
 }

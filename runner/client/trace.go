@@ -1,9 +1,7 @@
 package client
 
 import (
-	"io"
 	"net"
-	"net/http"
 	"net/http/httptrace"
 	"sync/atomic"
 
@@ -58,15 +56,6 @@ func (t *trace) arrived() clock.Instant {
 		return clock.Instant(w.arrived.Load())
 	}
 	return t.clock.Now()
-}
-
-// body is what to read a response's body from.
-func (t *trace) body(response *http.Response) io.Reader {
-	chunked := len(response.TransferEncoding) == 1 && response.TransferEncoding[0] == "chunked"
-	if t.plain && chunked && t.wire.Load().take() {
-		return &chunks{wire: t.wire.Load(), after: response.Body}
-	}
-	return response.Body
 }
 
 // fill writes what was seen so far to r.
