@@ -57,7 +57,11 @@ func bodyTail(request schema.Request) (string, error) {
 	if request.IgnoreEOS {
 		tail += `,"ignore_eos":true`
 	}
-	tail += `,"stream":true,"stream_options":{"include_usage":true}`
+	tail += `,"stream":true,"stream_options":{"include_usage":true`
+	if request.ContinuousUsage {
+		tail += `,"continuous_usage_stats":true`
+	}
+	tail += `}`
 	for _, name := range slices.Sorted(maps.Keys(request.ExtraBody)) {
 		if slices.Contains(reserved, name) {
 			return "", fmt.Errorf("extra_body must not set %s: sweetspot sets it, or it would change what is measured", name)

@@ -19,7 +19,10 @@ func TestBodiesAreWhatEncodingJSONReads(t *testing.T) {
 			Temperature:    rapid.Float64Range(0, 2).Draw(rt, "temperature"),
 			IgnoreEOS:      rapid.Bool().Draw(rt, "ignore_eos"),
 			MaxTokensField: rapid.SampledFrom([]string{"max_tokens", "max_completion_tokens"}).Draw(rt, "field"),
-			ExtraBody:      map[string]any{"top_p": 0.9, "logit_bias": map[string]any{"50256": -100.0}, rapid.String().Draw(rt, "name") + "_": rapid.String().Draw(rt, "value")},
+
+			ContinuousUsage: rapid.Bool().Draw(rt, "continuous_usage"),
+
+			ExtraBody: map[string]any{"top_p": 0.9, "logit_bias": map[string]any{"50256": -100.0}, rapid.String().Draw(rt, "name") + "_": rapid.String().Draw(rt, "value")},
 		}
 		model, text := rapid.String().Draw(rt, "model"), rapid.String().Draw(rt, "text")
 		encoder, err := NewEncoder(model, request)
@@ -29,6 +32,9 @@ func TestBodiesAreWhatEncodingJSONReads(t *testing.T) {
 		want := map[string]any{
 			"model": model, "temperature": request.Temperature, request.MaxTokensField: 17.0,
 			"stream": true, "stream_options": map[string]any{"include_usage": true},
+		}
+		if request.ContinuousUsage {
+			want["stream_options"] = map[string]any{"include_usage": true, "continuous_usage_stats": true}
 		}
 		if request.API == "chat" {
 			want["messages"] = []any{map[string]any{"role": "user", "content": text}}
