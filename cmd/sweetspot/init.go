@@ -2,10 +2,15 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
 
 	"sweetspot/presets"
 	"sweetspot/runner/service"
@@ -30,6 +35,8 @@ func (c *initCmd) Run(ctx context.Context, p *process) error {
 		return listPresets(p)
 	case c.File == "":
 		return exit{exitUsage, errors.New("init needs a file to write, or --list")}
+	case filepath.Ext(c.File) != ".cue":
+		return exit{exitUsage, fmt.Errorf("%s must end in .cue, as what init writes is CUE", c.File)}
 	case c.From != "":
 		preset, err := presets.Read(c.From)
 		if err != nil {
@@ -60,6 +67,9 @@ func listPresets(p *process) error {
 
 // fromService asks the service what it serves.
 func (c *initCmd) fromService(ctx context.Context, p *process) ([]byte, error) {
+	if err := c.check(); err != nil {
+		return nil, exit{exitUsage, err}
+	}
 	endpoint := &schema.Endpoint{URL: c.URL, APIKeyEnv: c.APIKeyEnv, VerifyTLS: true}
 	s, err := service.Start(ctx, schema.Service{Endpoint: endpoint}, service.Options{LookupEnv: p.lookupEnv})
 	if err != nil {
@@ -69,24 +79,82 @@ func (c *initCmd) fromService(ctx context.Context, p *process) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	chosen := models[0]
-	for _, m := range models {
-		if m.ID == c.Model {
-			chosen = m
-		}
+	chosen, err := c.choose(p, models)
+	if err != nil {
+		return nil, err
 	}
-	if c.Model != "" && chosen.ID != c.Model {
-		return nil, exit{exitUsage, fmt.Errorf("the service does not serve %s; it serves %s", c.Model, modelNames(models))}
+	base, err := url.Parse(c.URL)
+	if err != nil {
+		return nil, errors.New("reading --url: it is no URL") // not err, which repeats it
 	}
-	return presets.New(presets.Starter{URL: c.URL, APIKeyEnv: c.APIKeyEnv, Model: chosen.ID, ContextLength: chosen.MaxModelLen})
+	if base.User != nil {
+		base.User = nil
+		fmt.Fprintf(p.stderr, "sweetspot: the user name and password of --url are not written: have the file send them as a header, "+
+			"request: headers: Authorization: {env: \"NAME\"}, or add them to its url\n")
+	}
+	return presets.New(presets.Starter{URL: base.String(), APIKeyEnv: c.APIKeyEnv, Model: chosen.ID, ContextLength: chosen.MaxModelLen})
 }
 
-func modelNames(models []service.Model) string {
-	text := models[0].ID
-	for _, m := range models[1:] {
-		text += ", " + m.ID
+// check holds what was given against the specification of presets, whose messages repeat no secret.
+func (c *initCmd) check() error {
+	endpoint := map[string]any{"url": c.URL}
+	if c.APIKeyEnv != "" {
+		endpoint["api_key_env"] = c.APIKeyEnv
 	}
-	return text
+	model := c.Model
+	if model == "" {
+		model = "any"
+	}
+	var faults []error
+	for _, fault := range faultsOf(model, endpoint) {
+		given := map[string]string{"model": "--model", "service.endpoint.url": "--url", "service.endpoint.api_key_env": "--api-key-env"}[fault.Path]
+		faults = append(faults, fmt.Errorf("%s %s", given, fault.Message))
+	}
+	return errors.Join(faults...)
+}
+
+// faultsOf are those of a preset with this model and endpoint, and nothing else of its own.
+func faultsOf(model string, endpoint map[string]any) schema.Problems {
+	text, err := json.Marshal(map[string]any{"model": model, "service": map[string]any{"endpoint": endpoint}, "workload": map[string]any{"fixed": struct{}{}}})
+	if err != nil {
+		panic(err) // texts have JSON
+	}
+	var problems schema.Problems
+	if _, err := schema.Read("init.json", text, schema.Options{}); err != nil && !errors.As(err, &problems) {
+		panic(err) // the specification itself is broken: any test finds it
+	}
+	return problems
+}
+
+// choose gives the model that was asked for, or else the first whose name a preset can hold.
+func (c *initCmd) choose(p *process, models []service.Model) (service.Model, error) {
+	for i, m := range models {
+		switch {
+		case c.Model != "" && c.Model == m.ID:
+			return m, nil
+		case c.Model != "" || len(faultsOf(m.ID, map[string]any{"url": c.URL})) > 0:
+			continue
+		case i > 0:
+			fmt.Fprintf(p.stderr, "sweetspot: chose model %s: %d before it have names that a preset can't hold\n", m.ID, i)
+		}
+		return m, nil
+	}
+	if c.Model != "" {
+		return service.Model{}, exit{exitUsage, fmt.Errorf("the service does not serve %s; it serves %s", c.Model, modelNames(models))}
+	}
+	return service.Model{}, errors.New("the models that the service lists have names that a preset can't hold: empty, between blanks, or with control characters")
+}
+
+// modelNames are the names, in quotes where they have characters that do not print.
+func modelNames(models []service.Model) string {
+	names := make([]string, len(models))
+	for i, m := range models {
+		names[i] = m.ID
+		if quoted := strconv.Quote(m.ID); m.ID == "" || quoted != `"`+m.ID+`"` {
+			names[i] = quoted
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 func (c *initCmd) write(p *process, text []byte) error {
