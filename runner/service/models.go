@@ -31,7 +31,11 @@ func (s *Service) Models(ctx context.Context) ([]Model, error) {
 		return nil, fmt.Errorf("asking %s: it answers with status %d: it wants a key", safe(at), answer.status)
 	case answer.status != http.StatusOK:
 		return nil, fmt.Errorf("asking %s: it answers with status %d: is this the base of an OpenAI-compatible API, such as http://127.0.0.1:8000/v1?", safe(at), answer.status)
-	case !answer.into(&list) || len(list.Data) == 0:
+	case !json.Valid(answer.body):
+		return nil, fmt.Errorf("asking %s: its answer is not JSON, and so no list of models", safe(at))
+	case !answer.into(&list):
+		return nil, fmt.Errorf(`asking %s: its answer is no list of models as the OpenAI API has it, {"data": [{"id": TEXT}]}`, safe(at))
+	case len(list.Data) == 0:
 		return nil, fmt.Errorf("asking %s: it lists no model", safe(at))
 	}
 	models := make([]Model, len(list.Data))

@@ -20,7 +20,12 @@ func TestModelsListsWhatTheServiceOffers(t *testing.T) {
 	}{
 		{"two", `{"data":[{"id":"a","max_model_len":4096},{"id":"b"}]}`, 200, []Model{{"a", 4096}, {"b", 0}}, ""},
 		{"none", `{"data":[]}`, 200, nil, "lists no model"},
-		{"no JSON", `<html>`, 200, nil, "lists no model"},
+		{"no JSON", `<html>`, 200, nil, "its answer is not JSON"},
+		{"cut off", `{"data":[{"id":"a"`, 200, nil, "its answer is not JSON"},
+		{"empty", ``, 200, nil, "its answer is not JSON"},
+		{"a number", `{"data":[{"id":7}]}`, 200, nil, "its answer is no list of models"},
+		{"another list", `["a"]`, 200, nil, "its answer is no list of models"},
+		{"no list", `{"object":"error"}`, 200, nil, "lists no model"},
 		{"not found", ``, 404, nil, "is this the base of an OpenAI-compatible API"},
 		{"no key", ``, 401, nil, "it wants a key"},
 	} {

@@ -2,10 +2,14 @@ package service
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"html"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"sweetspot/schema"
 )
@@ -42,33 +46,41 @@ func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // Secrets are the values of environment variables that must not reach a text. The zero value has none.
 type Secrets struct {
-	values   []string
-	replacer *strings.Replacer
+	values  []string
+	pattern *regexp.Regexp // of all their forms; nil where there are none
 }
 
 // leastSecret is the length in bytes below which a text is not replaced: it would garble all others.
 const leastSecret = 4
 
-// NewSecrets reads the variables that are named. All that are not set, or are empty, are named in one error.
+// NewSecrets reads the variables that are named, whose values are sent as headers. All that are not set, or are empty, are named in one error, and
+// so are those that no header may hold.
 func NewSecrets(names []string, lookup func(string) (string, bool)) (Secrets, error) {
 	var s Secrets
-	var missing []string
+	var missing, unfit []string
 	for _, name := range names {
 		value, _ := lookup(name)
 		if value == "" {
 			missing = append(missing, name)
 			continue
 		}
+		if unfitForHeader(value) {
+			unfit = append(unfit, name)
+		}
 		s.values = append(s.values, value)
 	}
+	var faults []error
 	if missing != nil {
-		return Secrets{}, fmt.Errorf("environment variables that the preset names are not set: %s", strings.Join(missing, ", "))
+		faults = append(faults, fmt.Errorf("environment variables that the preset names are not set: %s", strings.Join(missing, ", ")))
 	}
-	var pairs []string
-	for _, form := range forms(s.values) {
-		pairs = append(pairs, form, schema.Redacted)
+	if unfit != nil {
+		faults = append(faults, fmt.Errorf("environment variables hold a line break, another control character or what is not UTF-8, which no header may: %s",
+			strings.Join(unfit, ", ")))
 	}
-	s.replacer = strings.NewReplacer(pairs...)
+	if faults != nil {
+		return Secrets{}, errors.Join(faults...)
+	}
+	s.pattern = pattern(forms(s.values))
 	return s, nil
 }
 
@@ -76,10 +88,11 @@ func NewSecrets(names []string, lookup func(string) (string, bool)) (Secrets, er
 func (s Secrets) Values() []string { return slices.Clone(s.values) }
 
 // Redact is text without the secrets, without the user names and passwords of URLs, and without what looks like a key. A secret is found as it
-// is, as JSON, Go and URLs write it, and without the word before it where it has several ("Bearer …"). Parts of one are not found.
+// is, as JSON, Go, URLs and HTML write it, in any case, and without the word before it where it has several ("Bearer …"). Parts of one are not
+// found, nor is what it is encoded as otherwise, such as base64.
 func (s Secrets) Redact(text string) string {
-	if s.replacer != nil {
-		text = s.replacer.Replace(text)
+	if s.pattern != nil {
+		text = s.pattern.ReplaceAllLiteralString(text, schema.Redacted)
 	}
 	return schema.RedactText(text)
 }
@@ -89,12 +102,7 @@ func forms(values []string) []string {
 	var all []string
 	for _, value := range values {
 		for _, part := range append(strings.Fields(value), value) {
-			quoted, err := json.Marshal(part)
-			if err == nil {
-				all = append(all, strings.Trim(string(quoted), `"`))
-			}
-			goQuoted := fmt.Sprintf("%q", part)
-			all = append(all, part, goQuoted[1:len(goQuoted)-1], url.QueryEscape(part), url.PathEscape(part), url.UserPassword("", part).String()[1:])
+			all = append(all, written(part)...)
 		}
 	}
 	all = slices.DeleteFunc(all, func(form string) bool { return len(form) < leastSecret })
@@ -102,4 +110,40 @@ func forms(values []string) []string {
 	all = slices.Compact(all)
 	slices.SortStableFunc(all, func(a, b string) int { return len(b) - len(a) })
 	return all
+}
+
+// written are the ways to write a text: as it is, as JSON and Go quote it, as parts of URLs and in HTML.
+func written(value string) []string {
+	all := []string{value}
+	quoted := []string{fmt.Sprintf("%q", value), fmt.Sprintf("%+q", value)}
+	if inJSON, err := json.Marshal(value); err == nil {
+		quoted = append(quoted, string(inJSON))
+	}
+	for _, q := range quoted {
+		q = q[1 : len(q)-1]
+		all = append(all, q, strings.ReplaceAll(q, "/", `\/`))
+	}
+	query := url.QueryEscape(value)
+	for _, escaped := range []string{query, strings.ReplaceAll(query, "+", "%20"), url.PathEscape(value), url.UserPassword("", value).String()[1:]} {
+		all = append(all, escaped, strings.ReplaceAll(escaped, "%2F", "/"))
+	}
+	markup := html.EscapeString(value)
+	return append(all, markup, strings.NewReplacer("&#34;", "&quot;", "&#39;", "&#x27;").Replace(markup))
+}
+
+// pattern finds any of the forms, whatever the case of its letters; nil where there is none.
+func pattern(forms []string) *regexp.Regexp {
+	var alternatives []string
+	for _, form := range forms {
+		alternatives = append(alternatives, regexp.QuoteMeta(form))
+	}
+	if alternatives == nil {
+		return nil
+	}
+	return regexp.MustCompile("(?i)" + strings.Join(alternatives, "|"))
+}
+
+// unfitForHeader reports whether an HTTP header can't carry a value, or carries bytes that are no text.
+func unfitForHeader(value string) bool {
+	return !utf8.ValidString(value) || strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
 }

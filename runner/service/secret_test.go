@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"sweetspot/schema"
 )
 
 func secrets(t interface {
@@ -26,16 +28,24 @@ func TestSecretsAreTakenOutOfTexts(t *testing.T) {
 	s := secrets(t, map[string]string{"KEY": "tok:with/odd \"chars\"&%", "AUTH": "Bearer abc.def-ghi", "PART": "abc.def-ghi-jkl", "SHORT": "to"},
 		"KEY", "AUTH", "PART", "SHORT")
 	for text, want := range map[string]string{
-		"nothing to see":                              "nothing to see",
-		`as it is: tok:with/odd "chars"&%.`:           "as it is: REDACTED.",
-		`JSON {"a":"tok:with/odd \"chars\"\u0026%"}`:  `JSON {"a":"REDACTED"}`,
-		`Go "tok:with/odd \"chars\"&%"`:               `Go "REDACTED"`,
-		"query ?k=tok%3Awith%2Fodd+%22chars%22%26%25": "query ?k=REDACTED",
-		"path /tok:with%2Fodd%20%22chars%22&%25":      "path /REDACTED",
-		"the token alone: abc.def-ghi":                "the token alone: REDACTED",
-		"one inside another: abc.def-ghi-jkl":         "one inside another: REDACTED",
-		"http://user:pass@host/v1":                    "http://REDACTED@host/v1",
-		"too short to hide":                           "too short to hide",
+		"nothing to see":                               "nothing to see",
+		`as it is: tok:with/odd "chars"&%.`:            "as it is: REDACTED.",
+		`JSON {"a":"tok:with/odd \"chars\"\u0026%"}`:   `JSON {"a":"REDACTED"}`,
+		`Go "tok:with/odd \"chars\"&%"`:                `Go "REDACTED"`,
+		"query ?k=tok%3Awith%2Fodd+%22chars%22%26%25":  "query ?k=REDACTED",
+		"path /tok:with%2Fodd%20%22chars%22&%25":       "path /REDACTED",
+		"path /tok:with/odd%20%22chars%22&%25":         "path /REDACTED",
+		"small %3a tok%3awith%2fodd+%22chars%22%26%25": "small %3a REDACTED",
+		`PHP {"a":"tok:with\/odd \"chars\"&%"}`:        `PHP {"a":"REDACTED"}`,
+		`JSON "tok:with\/odd \"chars\"\u0026%"`:        `JSON "REDACTED"`,
+		"<b>tok:with/odd &#34;chars&#34;&amp;%</b>":    "<b>REDACTED</b>",
+		"<b>tok:with/odd &quot;chars&quot;&amp;%</b>":  "<b>REDACTED</b>",
+		"header TOK:WITH/ODD \"CHARS\"&%":              "header REDACTED",
+		"lower aBC.dEF-gHI-jKL":                        "lower REDACTED",
+		"the token alone: abc.def-ghi":                 "the token alone: REDACTED",
+		"one inside another: abc.def-ghi-jkl":          "one inside another: REDACTED",
+		"http://user:pass@host/v1":                     "http://REDACTED@host/v1",
+		"too short to hide":                            "too short to hide",
 	} {
 		if diff := cmp.Diff(want, s.Redact(text)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", text, diff)
@@ -70,6 +80,24 @@ func TestVariablesThatAreNotSetAreNamedTogether(t *testing.T) {
 	_, err := NewSecrets([]string{"A", "B", "C"}, environment(map[string]string{"B": "b", "C": ""}))
 	if err == nil || err.Error() != "environment variables that the preset names are not set: A, C" {
 		t.Errorf("got %v", err)
+	}
+}
+
+// net/http refuses such a header only when it is sent, and then each request fails.
+func TestKeysThatNoHeaderCanCarryAreRefused(t *testing.T) {
+	for _, value := range []string{"sk-SEKRET\n", "sk-\r\nSEKRET", "sk-\x00SEKRET", "sk-SEKRET\x7f", "sk-SEKRET\xff"} {
+		_, err := NewSecrets([]string{"A", "KEY"}, environment(map[string]string{"A": "good", "KEY": value}))
+		want := "environment variables hold a line break, another control character or what is not UTF-8, which no header may: KEY"
+		if err == nil || err.Error() != want {
+			t.Errorf("%q: got %v, want %s", value, err, want)
+		}
+		_, err = Start(t.Context(), schema.Service{Endpoint: &schema.Endpoint{URL: "http://127.0.0.1:1/v1", APIKeyEnv: "KEY"}}, Options{LookupEnv: environment(map[string]string{"KEY": value})})
+		if err == nil || !strings.Contains(err.Error(), "KEY") || strings.Contains(err.Error(), "SEKRET") {
+			t.Errorf("%q: Start gives %v, want an error that names KEY", value, err)
+		}
+	}
+	if _, err := NewSecrets([]string{"A"}, environment(map[string]string{"A": "tabs\tand é are fine"})); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -71,6 +71,10 @@ func attach(e schema.Endpoint, o Options) (*Service, error) {
 	if key == "" {
 		return nil, fmt.Errorf("environment variable %s, which service.endpoint.api_key_env names, is not set", e.APIKeyEnv)
 	}
+	if unfitForHeader(key) {
+		return nil, fmt.Errorf("environment variable %s, which service.endpoint.api_key_env names, holds a line break, another control character "+
+			"or what is not UTF-8, which no header may", e.APIKeyEnv)
+	}
 	s.APIKey = NewSecret(key)
 	return s, nil
 }
