@@ -11,8 +11,6 @@ type alike struct {
 	thought  bool   // the text is reasoning
 }
 
-func (a *alike) reset() { a.data = a.data[:0] }
-
 // learn takes the frame that d has just decoded, if it says nothing but one text.
 func (a *alike) learn(d *decoder) {
 	f, text := &d.frame, d.frame.content
@@ -21,7 +19,7 @@ func (a *alike) learn(d *decoder) {
 		text = f.reasoning
 	}
 	if text == nil || f.content != nil && a.thought || f.toolCalls != nil || f.finish != nil || f.counted {
-		a.reset()
+		a.data = a.data[:0]
 		return
 	}
 	a.data = append(a.data[:0], d.data...)

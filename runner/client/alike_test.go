@@ -47,6 +47,10 @@ func TestFramesThatAreAlike(t *testing.T) {
 		{`{"choices":[{"text":"a","finish_reason":"stop"}]}`, `{"choices":[{"text":"b","finish_reason":"stop"}]}`, false},
 		{`{"choices":[{"text":"a"}],"usage":{"completion_tokens":1}}`, `{"choices":[{"text":"b"}],"usage":{"completion_tokens":1}}`, false},
 		{`{}`, `{}`, false},
+		{`{"choices":[{"text":"abcd","finish_reason":"stop"}]}`, `{"choices":[{"text":"abcd","finish_reason":"halt"}]}`, false},
+		{delta(`"content":"a","tool_calls":[1]`), delta(`"content":"b","tool_calls":[1]`), false},
+		{delta(`"content":"a","reasoning":"b"`), delta(`"content":"a","reasoning":"c"`), false},
+		{one, strings.Replace(delta(`"content":"two"`), "}]}", "}],", 1), false},
 	} {
 		if _, ok := learned(t, c.earlier).read([]byte(c.data)); ok != c.want {
 			t.Errorf("after %s\n%s\nread %v, want %v", c.earlier, c.data, ok, c.want)

@@ -79,7 +79,6 @@ func (e *exchange) begin(to *base, request workload.Request, r *measure.Record, 
 	e.visible, e.begun, e.done = false, false, false
 	e.trace = &trace{clock: e.client.config.Clock, shared: e.client.config.HTTP2}
 	e.parser.reset()
-	e.alike.reset()
 	e.output.reset(request.WantText)
 }
 

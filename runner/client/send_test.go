@@ -152,6 +152,8 @@ func TestStatuses(t *testing.T) {
 		{"an error after content", script(role, content("a"), s, `data: {"error":{"message":"engine died"}}`+"\n\n", stop, done), measure.StreamError, 1, "the service sent an error: engine died"},
 		{"an error without a message", script(`data: {"error":{"code":7}}` + "\n\n"), measure.StreamError, 0, `the service sent an error: {"code":7}`},
 		{"an error event", script(content("a"), "event: error\ndata: gone\n\n"), measure.StreamError, 1, "the service sent an error: gone"},
+		{"an error event that looks like content", script(content("a"), "event: error\n"+content("b"), done), measure.StreamError, 1,
+			`the service sent an error: {"choices":[{"index":0,"delta":{"content":"b"}}]}`},
 		{"an error field", script("error: {\"message\":\"the request exceeds the context\"}\n\n", done), measure.StreamError, 0, "the service sent an error: the request exceeds the context"},
 		{"an error at the very end", script(content("a"), `data: {"error":{"message":"x"}}`), measure.StreamError, 1, "the service sent an error: x"},
 		{"a frame that is no JSON", script(content("a"), "data: {\"choices\":[{\n\n", done), measure.StreamError, 1, `an event can't be decoded: jsontext: unexpected EOF within "/choices/0" after offset 13: {"choices":[{`},
