@@ -32,7 +32,7 @@ func BenchmarkEventCost(b *testing.B) {
 		{streams: 100, rounds: 3, events: 100, every: 10 * time.Millisecond},
 		{streams: 500, rounds: 3, events: 100, every: 50 * time.Millisecond},
 		{streams: 2000, rounds: 3, events: 100, every: 50 * time.Millisecond},
-		{streams: 9000, rounds: 2, events: 40, every: 250 * time.Millisecond},
+		{streams: 9000, rounds: 2, events: 100, every: 250 * time.Millisecond},
 	} {
 		name := fmt.Sprintf("%dx%d", load.streams, time.Second/load.every)
 		b.Run("reader/"+name, func(b *testing.B) { load.bench(b, readBare) })
