@@ -104,12 +104,12 @@ type Request struct {
 	API             string            `json:"api"` // "chat" or "completions"
 	Temperature     float64           `json:"temperature"`
 	IgnoreEOS       bool              `json:"ignore_eos"`
-	ContinuousUsage bool              `json:"continuous_usage"` // usage is asked for in each event, beside the last
-	MaxTokensField  string            `json:"max_tokens_field"` // "max_tokens" or "max_completion_tokens"
-	Cache           string            `json:"cache"`            // "isolated" or "shared"
-	Timeout         Duration          `json:"timeout"`          // for a whole request
-	IdleTimeout     Duration          `json:"idle_timeout"`     // an idle connection is closed after it
-	HTTP            string            `json:"http"`             // "1.1" or "2"
+	ContinuousUsage bool              `json:"continuous_usage,omitempty"` // usage is asked for in each event; left out where not, so that ids stay
+	MaxTokensField  string            `json:"max_tokens_field"`           // "max_tokens" or "max_completion_tokens"
+	Cache           string            `json:"cache"`                      // "isolated" or "shared"
+	Timeout         Duration          `json:"timeout"`                    // for a whole request
+	IdleTimeout     Duration          `json:"idle_timeout"`               // an idle connection is closed after it
+	HTTP            string            `json:"http"`                       // "1.1" or "2"
 	Headers         map[string]Header `json:"headers,omitempty"`
 	ExtraBody       Body              `json:"extra_body,omitempty"` // top-level fields added to each request's body
 }
