@@ -72,7 +72,9 @@ func (c *chunks) receive(p []byte) (int, error) {
 		return n, err
 	}
 	n, err := c.conn.Read(p)
-	c.at = c.clock.Now()
+	if n > 0 {
+		c.at = c.clock.Now()
+	}
 	return n, err
 }
 

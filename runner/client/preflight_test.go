@@ -64,7 +64,8 @@ func TestPreflightOfAGoodService(t *testing.T) {
 		t.Fatalf("problems %v, error %v", problems, err)
 	}
 	found := report.Addresses[0]
-	if found.URL != server.URL+"/v1" || found.RTT == nil || *found.RTT <= 0 || number(found.ContextLength) != "4096" || !slices.Equal(found.Models, []string{"tiny", "other"}) {
+	if found.URL != server.URL+"/v1" || found.RTT == nil || *found.RTT <= 0 || number(found.ContextLength) != "4096" ||
+		!slices.Equal(found.Models, []string{"tiny", "other"}) {
 		t.Errorf("found %+v", found)
 	}
 	if r := found.Request; r.Status != measure.OK || number(r.PromptTokens) != "24" || number(r.RequestedPromptTokens) != "24" {
@@ -96,13 +97,15 @@ func TestPreflightSaysWhatToDo(t *testing.T) {
 		// vllm-project/guidellm#192
 		{"wrong path", fake{}, nil, CheckPath, "it does not answer /models there either: the URL usually ends in /v1", false},
 		{"no such API", fake{models: listing}, nil, CheckPath, "the service answers /models there, so look at request.api", false},
-		{"wrong model", fake{models: listing, completion: refuse(404, `{"error":{"message":"The model does not exist."}}`)}, func(c *PreflightConfig) { c.Model = "tinny" }, CheckModel,
+		{"wrong model", fake{models: listing, completion: refuse(404, `{"error":{"message":"The model does not exist."}}`)},
+			func(c *PreflightConfig) { c.Model = "tinny" }, CheckModel,
 			"The model does not exist.: the service does not serve tinny; it serves tiny, other", false},
 		{"bad request", fake{models: listing, completion: refuse(400, `{"error":{"message":"max_tokens is too large"}}`)}, nil, CheckRequest,
 			"max_tokens is too large: look at the workload's lengths, request.max_tokens_field, ignore_eos and extra_body", false},
 		{"limited", fake{completion: refuse(429, `{}`)}, nil, CheckRequest, "lift its limit", false},
 		{"failing", fake{completion: refuse(503, `{"error":"loading"}`)}, nil, CheckRequest, "HTTP 503 Service Unavailable: loading: the service failed", false},
-		{"redirecting", fake{completion: http.RedirectHandler("/v2", http.StatusPermanentRedirect).ServeHTTP}, nil, CheckPath, "to /v2, which is not followed: use the URL that it leads to", false},
+		{"redirecting", fake{completion: http.RedirectHandler("/v2", http.StatusPermanentRedirect).ServeHTTP}, nil, CheckPath,
+			"to /v2, which is not followed: use the URL that it leads to", false},
 		{"not streaming", fake{completion: refuse(200, `{"choices":[]}`)}, nil, CheckStream, "the service ignored stream: true", false},
 		{"error in the stream", fake{completion: script(`data: {"error":"boom"}` + "\n\n")}, nil, CheckStream, "the service sent an error: boom", false},
 		{"cut", fake{completion: script(content("a"))}, nil, CheckRequest, "does something between here and the service cut responses?", false},

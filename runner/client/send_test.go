@@ -128,9 +128,11 @@ func TestStatuses(t *testing.T) {
 		{"ok with usage in the middle", script(content("a"), twoUsed, content("b"), done), measure.OK, 2, "null"},
 		{"ok whatever follows [DONE]", script(content("a"), done+"data: {nonsense\n\n"), measure.OK, 1, "null"},
 
-		{"error with 500", answer(500, "application/json", `{"error":{"message":"out of memory","code":500}}`), measure.HTTPError, 0, "HTTP 500 Internal Server Error: out of memory"},
+		{"error with 500", answer(500, "application/json", `{"error":{"message":"out of memory","code":500}}`), measure.HTTPError, 0,
+			"HTTP 500 Internal Server Error: out of memory"},
 		{"error with 429", answer(429, "text/plain", "slow down\n"), measure.HTTPError, 0, "HTTP 429 Too Many Requests: slow down"},
-		{"error with 422", answer(422, "application/json", `{"detail":[{"loc":["body"]}]}`), measure.HTTPError, 0, `HTTP 422 Unprocessable Entity: [{"loc":["body"]}]`},
+		{"error with 422", answer(422, "application/json", `{"detail":[{"loc":["body"]}]}`), measure.HTTPError, 0,
+			`HTTP 422 Unprocessable Entity: [{"loc":["body"]}]`},
 		{"error with 404 and nothing", answer(404, "", ""), measure.HTTPError, 0, "HTTP 404 Not Found"},
 		{"error with 204", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(204) }, measure.HTTPError, 0, "HTTP 204 No Content"},
 		{"a stream with 201 is none", answer(201, "text/event-stream", content("a")+stop+done), measure.HTTPError, 0,
@@ -139,8 +141,10 @@ func TestStatuses(t *testing.T) {
 		// fw-ai/benchmark PR #3: a time to first token although streaming was off.
 		{"streaming was ignored", answer(200, "application/json", `{"choices":[{"message":{"content":"a"},"finish_reason":"stop"}],"usage":{"completion_tokens":1}}`),
 			measure.StreamError, 0, "the service ignored stream: true: it answered with application/json, whole"},
-		{"an error with 200 and no stream", answer(200, "application/json", `{"error":{"message":"no such model"}}`), measure.StreamError, 0, "the service sent an error with status 200: no such model"},
-		{"a web page", answer(200, "text/html; charset=utf-8", "<html>log in</html>"), measure.StreamError, 0, "the service answered with text/html where text/event-stream belongs: <html>log in</html>"},
+		{"an error with 200 and no stream", answer(200, "application/json", `{"error":{"message":"no such model"}}`), measure.StreamError, 0,
+			"the service sent an error with status 200: no such model"},
+		{"a web page", answer(200, "text/html; charset=utf-8", "<html>log in</html>"), measure.StreamError, 0,
+			"the service answered with text/html where text/event-stream belongs: <html>log in</html>"},
 		{"an encoding that was not asked for", func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Encoding", "gzip")
 			script(content("a"), done)(w, r)
@@ -149,32 +153,41 @@ func TestStatuses(t *testing.T) {
 		// ggml-org/llama.cpp#14566: an error in the stream after status 200.
 		{"an error at once", script(`data: {"error":{"message":"too long","code":400}}`+"\n\n", done), measure.StreamError, 0, "the service sent an error: too long"},
 		{"an error as text", script(`data: {"error":"boom","error_type":"generation"}` + "\n\n"), measure.StreamError, 0, "the service sent an error: boom"},
-		{"an error after content", script(role, content("a"), s, `data: {"error":{"message":"engine died"}}`+"\n\n", stop, done), measure.StreamError, 1, "the service sent an error: engine died"},
+		{"an error after content", script(role, content("a"), s, `data: {"error":{"message":"engine died"}}`+"\n\n", stop, done), measure.StreamError, 1,
+			"the service sent an error: engine died"},
 		{"an error without a message", script(`data: {"error":{"code":7}}` + "\n\n"), measure.StreamError, 0, `the service sent an error: {"code":7}`},
 		{"an error event", script(content("a"), "event: error\ndata: gone\n\n"), measure.StreamError, 1, "the service sent an error: gone"},
 		{"an error event that looks like content", script(content("a"), "event: error\n"+content("b"), done), measure.StreamError, 1,
 			`the service sent an error: {"choices":[{"index":0,"delta":{"content":"b"}}]}`},
-		{"an error field", script("error: {\"message\":\"the request exceeds the context\"}\n\n", done), measure.StreamError, 0, "the service sent an error: the request exceeds the context"},
+		{"an error field", script("error: {\"message\":\"the request exceeds the context\"}\n\n", done), measure.StreamError, 0,
+			"the service sent an error: the request exceeds the context"},
 		{"an error at the very end", script(content("a"), `data: {"error":{"message":"x"}}`), measure.StreamError, 1, "the service sent an error: x"},
-		{"a frame that is no JSON", script(content("a"), "data: {\"choices\":[{\n\n", done), measure.StreamError, 1, `an event can't be decoded: jsontext: unexpected EOF within "/choices/0" after offset 13: {"choices":[{`},
-		{"a frame of another type", script("data: {\"choices\":7}\n\n"), measure.StreamError, 0, `an event can't be decoded: choices is a number where a [ belongs: {"choices":7}`},
-		{"a token although usage says 0", script(content("a"), stop, noneUsed, done), measure.StreamError, 1, "usage says 0 output tokens, yet 1 event with a token had arrived"},
+		{"a frame that is no JSON", script(content("a"), "data: {\"choices\":[{\n\n", done), measure.StreamError, 1,
+			`an event can't be decoded: jsontext: unexpected EOF within "/choices/0" after offset 13: {"choices":[{`},
+		{"a frame of another type", script("data: {\"choices\":7}\n\n"), measure.StreamError, 0,
+			`an event can't be decoded: choices is a number where a [ belongs: {"choices":7}`},
+		{"a token although usage says 0", script(content("a"), stop, noneUsed, done), measure.StreamError, 1,
+			"usage says 0 output tokens, yet 1 event with a token had arrived"},
 		{"an event without end", script(content("a"), "data: "+strings.Repeat("x", maxEvent+leastRead)), measure.StreamError, 1, "an event is longer than 1 MiB"},
 
 		{"cut before anything", script(), measure.Truncated, 0, "the response ended with neither [DONE] nor a finish reason: no event had arrived"},
 		{"cut after the role", script(role), measure.Truncated, 0, "the response ended with neither [DONE] nor a finish reason: 0 events with a token had arrived"},
-		{"cut after tokens", script(content("a"), content("b"), s), measure.Truncated, 2, "the response ended with neither [DONE] nor a finish reason: 2 events with a token had arrived"},
-		{"cut in an event", script(content("a"), content("b")[:30]), measure.Truncated, 1, "the response ended with neither [DONE] nor a finish reason: 1 event with a token had arrived"},
+		{"cut after tokens", script(content("a"), content("b"), s), measure.Truncated, 2,
+			"the response ended with neither [DONE] nor a finish reason: 2 events with a token had arrived"},
+		{"cut in an event", script(content("a"), content("b")[:30]), measure.Truncated, 1,
+			"the response ended with neither [DONE] nor a finish reason: 1 event with a token had arrived"},
 		{"broken off", script(content("a"), cut), measure.Truncated, 1, "the response broke off: unexpected EOF: 1 event with a token had arrived"},
 		{"broken off after the finish reason", script(content("a"), stop, cut), measure.OK, 1, "null"},
-		{"cut before a token although usage says 0", script(role, noneUsed), measure.Truncated, 0, "the response ended with neither [DONE] nor a finish reason: 0 events with a token had arrived"},
+		{"cut before a token although usage says 0", script(role, noneUsed), measure.Truncated, 0,
+			"the response ended with neither [DONE] nor a finish reason: 0 events with a token had arrived"},
 
 		// vllm-project/vllm#3209: empty responses counted as success.
 		{"empty", script(role, stop, noneUsed, done), measure.Empty, 0, "the response ended well without a token"},
 		{"empty at once", script(done), measure.Empty, 0, "the response ended well without a token"},
 		{"empty with usage", script(role, content(""), stop, twoUsed, done), measure.Empty, 0, "the response ended well without a token"},
 
-		{"stalled before the header", func(w http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body); play(w, r, time.Hour) }, measure.Timeout, 0, "no end within 30s: no response had begun"},
+		{"stalled before the header", func(w http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body); play(w, r, time.Hour) }, measure.Timeout, 0,
+			"no end within 30s: no response had begun"},
 		{"stalled in the stream", script(role, content("a"), time.Hour), measure.Timeout, 1, "no end within 30s: 1 event with a token had arrived"},
 		{"an endless stream of comments", endless(": ping\n\n"), measure.Timeout, 0, "no end within 30s: no event had arrived"},
 		{"stalled after the finish reason", script(content("a"), stop, time.Hour), measure.Timeout, 1, "no end within 30s: 1 event with a token had arrived"},
@@ -382,7 +395,9 @@ func TestDistinctChunks(t *testing.T) {
 }
 
 func TestManyRequestsOneAfterTheOtherAreIndependent(t *testing.T) {
-	handlers := []http.HandlerFunc{script(fixture(t, "vllm_reasoning")), script(content("a"), stop, done), script(role), script("data: {\n\n"), script(fixture(t, "vllm_chat"))}
+	handlers := []http.HandlerFunc{
+		script(fixture(t, "vllm_reasoning")), script(content("a"), stop, done), script(role), script("data: {\n\n"), script(fixture(t, "vllm_chat")),
+	}
 	next := 0
 	handler := func(w http.ResponseWriter, r *http.Request) { next++; handlers[next-1](w, r) }
 	inBubble(t, handler, nil, func(g rig) {

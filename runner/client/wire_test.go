@@ -71,9 +71,11 @@ func TestTheRequestOnTheWire(t *testing.T) {
 	for i, path := range []string{"/v1/chat/completions?api-version=2", "/v1/completions?api-version=2"} {
 		r := got[i]
 		user, password, _ := r.BasicAuth()
-		have := []string{r.Method, r.Proto, r.URL.String(), r.Host, bodies[i], user, password, strings.Join(r.Header["X-Team"], " "), r.Header.Get("Content-Type"), strings.Join(r.Header["Accept"], " "),
+		have := []string{r.Method, r.Proto, r.URL.String(), r.Host, bodies[i], user, password, strings.Join(r.Header["X-Team"], " "),
+			r.Header.Get("Content-Type"), strings.Join(r.Header["Accept"], " "),
 			r.Header.Get("Accept-Encoding"), strings.Join(r.Header["X-Request-Id"], " "), r.Header.Get("User-Agent")}
-		want := []string{"POST", "HTTP/1.1", path, "models.example", `{"stream":true}`, "user", "pass word", "one two", "application/json", "*/*", "", "point-0-1-17", "sweetspot"}
+		want := []string{"POST", "HTTP/1.1", path, "models.example", `{"stream":true}`, "user", "pass word", "one two",
+			"application/json", "*/*", "", "point-0-1-17", "sweetspot"}
 		if diff := cmp.Diff(want, have); diff != "" {
 			t.Errorf("request %d (-want +got):\n%s", i, diff)
 		}
@@ -230,7 +232,8 @@ func TestARequestOfWhichNothingWasWritten(t *testing.T) {
 		}
 		r, _ := g.send(g.t.Context())
 		if r.Status != measure.ConnectError || !r.ConnReused || r.Wrote.Happened() || g.net.dials.Load() != 1 {
-			g.t.Errorf("%s with conn_reused %v, wrote %v, %d connections: %s; want connect_error on the one connection", r.Status, r.ConnReused, r.Wrote, g.net.dials.Load(), text(r.Error))
+			g.t.Errorf("%s with conn_reused %v, wrote %v, %d connections: %s; want connect_error on the one connection",
+				r.Status, r.ConnReused, r.Wrote, g.net.dials.Load(), text(r.Error))
 		}
 	})
 }
@@ -333,7 +336,8 @@ func TestProtocols(t *testing.T) {
 		for i := range 2 {
 			r := sendOne(t, client, int64(i))
 			if r.Status != measure.OK || proto.Load() != c.proto || r.ConnReused != (i == 1) || len(r.Chunks) != 2 {
-				t.Errorf("%s with HTTP2 %v: %s over %v, conn_reused %v, %d chunks: %s; want ok over %s", c.url, c.http2, r.Status, proto.Load(), r.ConnReused, len(r.Chunks), text(r.Error), c.proto)
+				t.Errorf("%s with HTTP2 %v: %s over %v, conn_reused %v, %d chunks: %s; want ok over %s",
+					c.url, c.http2, r.Status, proto.Load(), r.ConnReused, len(r.Chunks), text(r.Error), c.proto)
 			}
 			for _, i := range []clock.Instant{r.Connected, r.Wrote, r.FirstByte} {
 				if !i.Happened() {
