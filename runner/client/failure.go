@@ -6,6 +6,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"regexp"
 	"strings"
 	"unicode"
 
@@ -42,14 +43,23 @@ func (c *Client) excerpt(text string, limit int) string {
 	return oneLine(text)
 }
 
+// escapes are a terminal's: control sequences, operating system commands, and those of two characters. One that was cut is one too.
+var escapes = regexp.MustCompile("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]?|\x1b\\][^\x07\x1b]*(?:\x07|\x1b\\\\)?|\x1b[ -/]*[0-~]?")
+
+// oneLine puts a blank in the place of all that is not for showing: controls, marks that change the direction of what follows, escapes. A blank,
+// since what stands on either side may be a secret's halves.
 func oneLine(text string) string {
+	text = strings.ToValidUTF8(text, "")
+	if strings.ContainsAny(text, "\x1b\u009b") {
+		text = escapes.ReplaceAllString(text, " ")
+	}
 	printable := func(r rune) rune {
-		if unicode.IsControl(r) {
+		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
 			return ' '
 		}
 		return r
 	}
-	return strings.Map(printable, strings.ToValidUTF8(text, ""))
+	return strings.Map(printable, text)
 }
 
 // refusal is the failure that a response's header says, nil where a stream of events follows.

@@ -16,7 +16,7 @@ const (
 
 // output is what of a response's output outlives it.
 type output struct {
-	hashes []uint64 // of the different texts that events carried, at most maxDistinct
+	hashes []uint64 // of the different texts that events carried, each reduced to its unit, at most maxDistinct
 	start  []byte   // all texts one after the other, as far as a sample needs them
 	whole  []byte   // the visible text, where it is wanted
 	wanted bool
@@ -29,7 +29,7 @@ func (o *output) reset(wantText bool) {
 // add takes an event that carries output.
 func (o *output) add(f *frame) *failure {
 	if len(o.hashes) < maxDistinct {
-		o.distinguish(hash(hash(hash(hashStart, f.reasoning), f.content), f.toolCalls))
+		o.distinguish(hash(hash(hash(hashStart, unit(f.reasoning)), unit(f.content)), f.toolCalls))
 	}
 	if len(o.start) < maxSample+maxSecret {
 		o.extend(f)
@@ -60,6 +60,21 @@ func (o *output) extend(f *frame) {
 		start = bytes.Clone(start[:maxSample+maxSecret]) // one event may have been long
 	}
 	o.start = start
+}
+
+// unit is what the text of a JSON string repeats, all of it where it repeats nothing: a model that emits one token without end is seen as such
+// however many of them share an event.
+func unit(quoted []byte) []byte {
+	if len(quoted) < 2 {
+		return nil
+	}
+	text := quoted[1 : len(quoted)-1]
+	for n := 1; n <= len(text)/2; n++ {
+		if len(text)%n == 0 && bytes.Equal(text[n:], text[:len(text)-n]) {
+			return text[:n]
+		}
+	}
+	return text
 }
 
 // appendText appends what a JSON string says; nothing where quoted is nil. What is no valid text in it becomes U+FFFD.

@@ -58,12 +58,16 @@ func (t *trace) arrived() clock.Instant {
 	return t.clock.Now()
 }
 
-// fill writes what was seen so far to r.
+// fill writes what was seen so far to r. The transport's goroutine that writes may stamp only after the one that reads: what is answered is then
+// taken to have been written by the answer's first byte.
 func (t *trace) fill(r *measure.Record) {
 	r.Connected = clock.Instant(t.connected.Load())
 	if t.whole.Load() {
 		r.Wrote = clock.Instant(t.wrote.Load())
 	}
 	r.FirstByte = clock.Instant(t.firstByte.Load())
+	if r.FirstByte.Happened() {
+		r.Wrote = min(r.Wrote, r.FirstByte)
+	}
 	r.ConnReused = t.reused.Load()
 }

@@ -66,7 +66,7 @@ type Record struct {
 	FirstByte  clock.Instant `json:"first_byte_ns" doc:"first byte of the response"`
 	FirstEvent clock.Instant `json:"first_event_ns" doc:"first event of any kind"`
 	FirstToken clock.Instant `json:"first_token_ns" doc:"first event with non-empty content, reasoning or a tool-call delta"`
-	// FirstOutput skips reasoning: a tool call or content that a user sees.
+	// FirstOutput skips reasoning and tool calls: content that a user sees.
 	FirstOutput clock.Instant `json:"first_output_ns" doc:"first event with non-empty content that is not reasoning"`
 	LastToken   clock.Instant `json:"last_token_ns" doc:"last event with content, reasoning or a tool-call delta"`
 	Ended       clock.Instant `json:"ended_ns" doc:"the response terminated: [DONE], end of body, error, time-out or cancellation"`
@@ -87,7 +87,8 @@ type Record struct {
 	TokenSource           *TokenSource `json:"token_source" doc:"server (usage of the response); null where counts are null"`
 
 	// Chunks are the stamps of the events that carried a token, in order, in nanoseconds after Dispatched.
-	Chunks         []int64 `json:"chunk_offsets_ns" doc:"stamps of the events that carried a token, after dispatched"`
+	Chunks []int64 `json:"chunk_offsets_ns" doc:"stamps of the events that carried a token, after dispatched"`
+	// DistinctChunks counts a text by what it repeats: "!!!!" and "!!" are the same.
 	DistinctChunks *int64  `json:"distinct_chunks" doc:"number of different texts among those events, counted up to 8: 1 means the output repeats one"`
 	Sample         *string `json:"output_sample" doc:"the start of the output, kept for the first few requests of a phase"`
 }
