@@ -41,6 +41,7 @@ type Client struct {
 	bases     []base
 	transport *http.Transport
 	turn      atomic.Uint64 // the base that is next
+	keptOpen  atomic.Int64  // responses that had not ended soon after [DONE]
 	exchanges sync.Pool     // of *exchange
 	decoders  sync.Pool     // of *decoder
 }

@@ -9,16 +9,19 @@ import (
 )
 
 // diagnose reads from the request that was made what stands in the way of measuring.
-func diagnose(found AddressReport, config PreflightConfig) []Problem {
+func diagnose(found AddressReport, config PreflightConfig, http2 bool) []Problem {
 	r := found.Request
 	switch r.Status {
 	case measure.OK:
 		return diagnoseAnswer(found, config)
 	case measure.ConnectError:
-		return []Problem{{CheckReach, connectAdvice(*r.Error), true}}
+		return []Problem{{CheckReach, connectAdvice(*r.Error, http2), true}}
 	case measure.HTTPError:
 		return []Problem{diagnoseStatus(found, config)}
 	case measure.StreamError:
+		if r.FirstEvent.Happened() {
+			return []Problem{{CheckStream, *r.Error + ": the service streams, so its log may say more", true}}
+		}
 		return []Problem{{CheckStream, *r.Error + ": the service must answer stream: true with server-sent events", true}}
 	case measure.Empty:
 		return []Problem{{CheckRequest, fmt.Sprintf("%s, though %d were allowed: does the model answer the prompt at all?", *r.Error, preflightTokens), true}}
@@ -28,7 +31,8 @@ func diagnose(found AddressReport, config PreflightConfig) []Problem {
 	return []Problem{{CheckRequest, *r.Error + ": does something between here and the service cut responses?", true}}
 }
 
-func connectAdvice(text string) string {
+// connectAdvice is text with what to do about it, where http2 says that nothing but HTTP/2 was spoken.
+func connectAdvice(text string, http2 bool) string {
 	switch {
 	case strings.Contains(text, "x509:"):
 		return text + ": give the service a certificate that this machine trusts, or set verify_tls: false"
@@ -36,6 +40,9 @@ func connectAdvice(text string) string {
 		return text + ": the URL must start with http://"
 	case strings.Contains(text, "malformed HTTP response"):
 		return text + ": if the service speaks TLS, the URL must start with https://"
+	}
+	if http2 {
+		return text + ": the service may not speak HTTP/2 at this URL, which request.http asks for: most speak HTTP/1.1"
 	}
 	return text + ": is the service running, and are host and port right?"
 }
@@ -61,6 +68,9 @@ func diagnoseStatus(found AddressReport, config PreflightConfig) Problem {
 		return Problem{CheckRequest, *r.Error + ": the service limits requests, so it can't be measured: lift its limit", true}
 	case status >= 500:
 		return Problem{CheckRequest, *r.Error + ": the service failed: its log says more", true}
+	}
+	if *r.HTTPStatus < 300 {
+		return Problem{CheckRequest, *r.Error + ": the service must answer with status 200 and a stream: is this its completion path?", true}
 	}
 	return Problem{CheckRequest, *r.Error + ": look at the workload's lengths, request.max_tokens_field, ignore_eos and extra_body", true}
 }
@@ -90,6 +100,10 @@ func diagnoseAnswer(found AddressReport, config PreflightConfig) []Problem {
 	if r.OutputTokens == nil {
 		problems = append(problems, Problem{CheckUsage, "the stream ends without usage, so output tokens can't be counted and no point can win: " +
 			"have the service honour stream_options.include_usage", true})
+	}
+	if found.KeepsOpen {
+		problems = append(problems, Problem{CheckStream, fmt.Sprintf("the service keeps its response open after [DONE], for more than %v: "+
+			"its connections can't be used again, and each request opens a new one", linger), false})
 	}
 	if length := found.ContextLength; length != nil && config.ContextTokens > *length {
 		problems = append(problems, Problem{CheckContext, fmt.Sprintf(

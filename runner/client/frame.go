@@ -42,8 +42,8 @@ type frame struct {
 // token reports whether the event carries output of any kind.
 func (f *frame) token() bool { return f.content != nil || f.reasoning != nil || f.toolCalls != nil }
 
-// visible reports whether it carries output that is not reasoning.
-func (f *frame) visible() bool { return f.content != nil || f.toolCalls != nil }
+// visible reports whether it carries content that is not reasoning; a tool call is neither.
+func (f *frame) visible() bool { return f.content != nil }
 
 // decoder reads frames. It is strict: data that is not one JSON object, or that holds another type where it is read, is an error. It keeps nothing,
 // so that a few serve all streams: what is used all the time stays in the processor's caches.
@@ -253,15 +253,18 @@ func (d *decoder) promptDetail(name []byte) error {
 	return d.json.SkipValue()
 }
 
-// count reads a whole number that is not negative, or a null, which leaves into alone.
+// maxCount is above the number of tokens of any request, and leaves sums over a point's requests room in 64 bits.
+const maxCount = 1_000_000_000
+
+// count reads a whole number from 0 to maxCount, or a null, which leaves into alone.
 func (d *decoder) count(what string, into *count) error {
 	value, err := d.json.ReadValue()
 	if err != nil || value.Kind() == 'n' {
 		return err
 	}
 	n, err := strconv.ParseUint(string(value), 10, 63)
-	if err != nil {
-		return fmt.Errorf("%s is %s where a number of tokens belongs", what, value.Kind())
+	if err != nil || n > maxCount {
+		return fmt.Errorf("%s is %s where a number of tokens belongs", what, value)
 	}
 	*into = count{n: int64(n), given: true}
 	return nil

@@ -63,6 +63,7 @@ type AddressReport struct {
 	Models        []string        `json:"models"`         // ids that /models offers; nil where it does not answer
 	ContextLength *int64          `json:"context_length"` // of the model, as /models reports it
 	Request       *measure.Record `json:"request"`        // the request that was made
+	KeepsOpen     bool            `json:"keeps_open"`     // the response had not ended soon after [DONE], so connections can't be used again
 }
 
 const (
@@ -124,9 +125,10 @@ func (c *Client) probe(ctx context.Context, to *base, request workload.Request, 
 	if request.PromptTokens > 0 {
 		r.RequestedPromptTokens = &request.PromptTokens
 	}
+	before := c.keptOpen.Load()
 	c.sendTo(ctx, to, request, &r, func() {})
-	found.Request = &r
-	return found, diagnose(found, config)
+	found.Request, found.KeepsOpen = &r, c.keptOpen.Load() > before
+	return found, diagnose(found, config, c.config.HTTP2)
 }
 
 // connectTime is the least time that a few TCP connects to the address take, in seconds: about one round trip.
@@ -182,7 +184,7 @@ func (c *Client) models(ctx context.Context, to *base, model string) ([]string, 
 	var context *int64
 	ids := make([]string, 0, len(listing.Data))
 	for _, m := range listing.Data {
-		ids = append(ids, m.ID)
+		ids = append(ids, c.excerpt(m.ID, maxMessage))
 		if m.ID == model {
 			context = m.MaxModelLen
 		}

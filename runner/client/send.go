@@ -25,8 +25,9 @@ var (
 	errTimeout = errors.New("timeout")
 )
 
-// linger is how long after [DONE] the end of the body may take, so that the connection can be used again.
-const linger = 100 * time.Millisecond
+// linger is how long after [DONE] the end of the body may take, so that the connection can be used again. Services write it at once, though often
+// on its own; the slot of the request stays taken meanwhile, so one that takes longer is not waited for and the connection closed.
+const linger = 5 * time.Millisecond
 
 // exchange is one request and what came back. It is used again and again, for one request at a time.
 //
@@ -105,8 +106,11 @@ func (e *exchange) run(ctx context.Context, prompt []byte) *failure {
 	}
 	failed = e.stream(ctx, body)
 	if e.done {
-		defer time.AfterFunc(linger, cancel).Stop()
+		wait := time.AfterFunc(linger, cancel)
 		io.Copy(io.Discard, body) // where that fails the connection is closed; the response has ended all the same
+		if !wait.Stop() {
+			e.client.keptOpen.Add(1)
+		}
 	}
 	return failed
 }
