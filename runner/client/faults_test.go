@@ -113,3 +113,15 @@ func TestPreflightNotesAResponseThatStaysOpen(t *testing.T) {
 		t.Errorf("problems %v, error %v", problems, err)
 	}
 }
+
+// An end that comes on its own soon after [DONE] leaves the connection usable; the slot is not kept for one that does not.
+func TestTheEndBehindDone(t *testing.T) {
+	for wait, reused := range map[time.Duration]bool{0: true, linger - time.Millisecond: true, 300 * time.Millisecond: false} {
+		inBubble(t, script(content("a"), stop, done, wait), nil, func(g rig) {
+			g.send(g.t.Context())
+			if r, _ := g.send(g.t.Context()); r.ConnReused != reused {
+				g.t.Errorf("the end %v after [DONE]: conn_reused %v, want %v", wait, r.ConnReused, reused)
+			}
+		})
+	}
+}
