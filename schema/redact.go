@@ -20,13 +20,42 @@ var (
 		`["']?[ \t]*[:=][ \t]*["']?)[^\s"'\\,{}\[\]]{6,}`)
 )
 
-// RedactText is s without the user names and passwords of URLs, and without what looks like a key.
+// RedactText is s without the user names and passwords of URLs, and without what looks like a key. It runs on the output of requests while a
+// point is measured: patterns are tried only on text that has what every match of theirs has.
 func RedactText(s string) string {
-	s = userinfoPattern.ReplaceAllString(s, "${1}"+Redacted+"@")
-	s = bearerPattern.ReplaceAllString(s, "${1}"+Redacted)
-	s = basicPattern.ReplaceAllStringFunc(s, redactBasic)
-	s = assignedPattern.ReplaceAllString(s, "${1}"+Redacted)
-	return keyPattern.ReplaceAllString(s, Redacted)
+	if strings.Contains(s, "://") {
+		s = userinfoPattern.ReplaceAllString(s, "${1}"+Redacted+"@")
+	}
+	if low := strings.ToLower(s); strings.Contains(low, "bearer") || strings.Contains(low, "basic") {
+		s = bearerPattern.ReplaceAllString(s, "${1}"+Redacted)
+		s = basicPattern.ReplaceAllStringFunc(s, redactBasic)
+	}
+	if strings.ContainsAny(s, ":=") {
+		s = assignedPattern.ReplaceAllString(s, "${1}"+Redacted)
+	}
+	if hasLongWord(s, shortestKey) {
+		s = keyPattern.ReplaceAllString(s, Redacted)
+	}
+	return s
+}
+
+// shortestKey is the length of the shortest text that keyPattern matches.
+const shortestKey = 18
+
+// hasLongWord reports whether s has so many letters, digits, '-' and '_' in a row.
+func hasLongWord(s string, length int) bool {
+	run := 0
+	for i := range len(s) {
+		switch c := s[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '-', c == '_':
+			if run++; run == length {
+				return true
+			}
+		default:
+			run = 0
+		}
+	}
+	return false
 }
 
 // redactBasic tells credentials from prose: they are a name, a colon and a password in base64.

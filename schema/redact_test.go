@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 // TestRedact holds what is stored of a preset's text: no secret, and else every byte.
@@ -104,4 +106,20 @@ func TestSecretsAreNotShown(t *testing.T) {
 			t.Errorf("%s:\n%v", src, err)
 		}
 	}
+}
+
+// The looks that RedactText takes before it tries a pattern never keep one from a match.
+func TestRedactTextMissesNothing(t *testing.T) {
+	pieces := []string{"http://u:p@h ", "Bearer ", "basic ", "dXNlcjpwYXNzd29yZA== ", "api_key", "=", ": ", "sk-", "hf_", "0123456789abcdef", "x", " ", "-", "AKIA", "password"}
+	rapid.Check(t, func(t *rapid.T) {
+		s := strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 12).Draw(t, "pieces"), "")
+		want := userinfoPattern.ReplaceAllString(s, "${1}"+Redacted+"@")
+		want = bearerPattern.ReplaceAllString(want, "${1}"+Redacted)
+		want = basicPattern.ReplaceAllStringFunc(want, redactBasic)
+		want = assignedPattern.ReplaceAllString(want, "${1}"+Redacted)
+		want = keyPattern.ReplaceAllString(want, Redacted)
+		if got := RedactText(s); got != want {
+			t.Errorf("%q becomes %q, want %q", s, got, want)
+		}
+	})
 }
