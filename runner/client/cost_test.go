@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -75,7 +76,7 @@ func (p pace) bench(b *testing.B, run func(testing.TB, pace, string) []time.Dura
 func (p pace) benchMemory(b *testing.B, run func(testing.TB, pace, string) []time.Duration) {
 	address := startPaced(b, p)
 	for b.Loop() {
-		runtime.GC()
+		debug.FreeOSMemory()
 		idle, idleHeld := residentBytes(b), heldBytes()
 		peak, peakHeld := make(chan uint64), make(chan uint64)
 		time.AfterFunc(p.every*time.Duration(p.events)*3/4, func() { peak <- residentBytes(b); peakHeld <- heldBytes() })

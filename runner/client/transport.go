@@ -5,12 +5,15 @@ import (
 	"crypto/tls"
 	"net"
 	"net/http"
+	"slices"
+	"strings"
 
 	"sweetspot/runner/clock"
 )
 
 const (
-	connReadBuffer   = 4 << 10 // the head of a response; over TLS, also the most that one read takes of small chunks
+	headReadBuffer   = 1 << 10 // the head of a response is read through it
+	bodyReadBuffer   = 4 << 10 // so is its body over TLS, and of small chunks one read takes no more
 	connWriteBuffer  = 2 << 10 // the head of a request; what of its body does not fit goes past it
 	maxHeaderBytes   = 64 << 10
 	idleConnsPerHost = 1 // over the streams: Preflight's
@@ -23,10 +26,13 @@ func newTransport(config Config) *http.Transport {
 		DisableCompression:     true,
 		MaxIdleConnsPerHost:    int(config.Streams) + idleConnsPerHost,
 		IdleConnTimeout:        config.IdleTimeout,
-		ReadBufferSize:         connReadBuffer,
+		ReadBufferSize:         headReadBuffer,
 		WriteBufferSize:        connWriteBuffer,
 		MaxResponseHeaderBytes: maxHeaderBytes,
 		Protocols:              new(http.Protocols),
+	}
+	if slices.ContainsFunc(config.BaseURLs, func(url string) bool { return strings.HasPrefix(url, "https") }) {
+		t.ReadBufferSize = bodyReadBuffer
 	}
 	t.Protocols.SetHTTP1(!config.HTTP2)
 	t.Protocols.SetHTTP2(config.HTTP2)
