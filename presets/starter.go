@@ -52,7 +52,7 @@ func New(s Starter) ([]byte, error) {
 	})
 	w.group("load", "load: {", func() {
 		w.field("load", "concurrency", `"1..64"`)
-		w.field("load", "requests_per_slot", "10")
+		w.example("load", "requests_per_slot", "20")
 		w.example("load", "repeats", "3")
 	})
 	w.group("limits", "limits: {", func() {

@@ -1,6 +1,7 @@
 package selector
 
 import (
+	"fmt"
 	"math"
 	"strings"
 
@@ -101,7 +102,7 @@ func (r Rule) Text() string {
 		under = append(under, l.name()+" at most "+l.text())
 	}
 	if r.Limits.MinContextLength != nil {
-		under = append(under, "context length at least "+format.Tokens(*r.Limits.MinContextLength))
+		under = append(under, fmt.Sprintf("context length at least %d", *r.Limits.MinContextLength))
 	}
 	under = append(under, "error rate at most "+format.Percent(r.Limits.MaxErrorRate))
 	return "highest " + r.maximized() + " with " + strings.Join(under, ", ")

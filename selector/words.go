@@ -2,16 +2,19 @@ package selector
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 
 	"sweetspot/runner/measure"
+	"sweetspot/schema"
 	"sweetspot/selector/format"
 )
 
 // Text says the verdict in one paragraph of plain words, without a line break: the winner, what it is ahead of, what the limits cost, where it
 // stands in the ladder, what failed, and the rule.
 func (v Verdict) Text() string {
-	sentences := []string{v.headline()}
+	sentences := []string{v.headline(), v.unmeasuredText()}
 	if winner := v.Winner(); winner != nil {
 		sentences = append(sentences, v.runnerUpText(), v.costText(winner), v.ladderText(winner), v.plateauText())
 	}
@@ -57,12 +60,47 @@ func (v *Verdict) whyNone() string {
 	return "no point is eligible"
 }
 
+// unmeasuredText counts the points that were not measured to their end, as in a run that was interrupted.
+func (v *Verdict) unmeasuredText() string {
+	n := len(v.pointsThat(func(p *Judged) bool {
+		return p.Status == statusIncomplete || p.Status == string(measure.PointInterrupted)
+	}))
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d points were not measured to their end: another may be better.", n, len(v.Points))
+}
+
+// rejections says why each point was rejected; points with the same reasons are told together.
 func (v *Verdict) rejections() string {
 	var texts []string
-	for _, p := range v.Points {
-		texts = append(texts, LoadText(p.Load)+": "+strings.Join(p.Reasons, ", "))
+	for _, group := range v.ByReasons() {
+		texts = append(texts, group.Loads+": "+strings.Join(group.Reasons, ", "))
 	}
 	return strings.Join(texts, "; ")
+}
+
+// Rejected are points that are not chosen for the same reasons.
+type Rejected struct {
+	Loads    string // in words, such as "concurrency 1; concurrency 2"
+	Eligible bool   // they could be chosen, but for a limit
+	Reasons  []string
+}
+
+// ByReasons groups the points that have reasons against them by those, in the order of the points.
+func (v *Verdict) ByReasons() []Rejected {
+	var groups []Rejected
+	for _, p := range v.Points {
+		i := slices.IndexFunc(groups, func(g Rejected) bool { return g.Eligible == p.Eligible && slices.Equal(g.Reasons, p.Reasons) })
+		switch {
+		case len(p.Reasons) == 0:
+		case i >= 0:
+			groups[i].Loads += "; " + LoadText(p.Load)
+		default:
+			groups = append(groups, Rejected{LoadText(p.Load), p.Eligible, p.Reasons})
+		}
+	}
+	return groups
 }
 
 // rateText is the throughput that ranks, in words.
@@ -88,8 +126,11 @@ func withinText(p *Judged) string {
 
 func (v *Verdict) runnerUpText() string {
 	m := v.RunnerUp
+	if len(v.Points) == 1 {
+		return ""
+	}
 	if m == nil && v.Feasible {
-		return "No other point is feasible."
+		return "No other point could be chosen."
 	}
 	if m == nil {
 		return "No other point could be the fallback."
@@ -117,6 +158,9 @@ func (v *Verdict) costText(winner *Judged) string {
 		return ""
 	}
 	if v.Unconstrained.PointID == winner.PointID {
+		if !v.Feasible {
+			return ""
+		}
 		return "The limits cost no throughput: no eligible point has more."
 	}
 	best := v.Point(&v.Unconstrained.PointID)
@@ -128,12 +172,17 @@ func (v *Verdict) ladderText(winner *Judged) string {
 	switch {
 	case len(v.Points) == 1:
 		return "It is the only point of the ladder: more levels are needed to know whether another is better."
-	case v.LastOfLadder && v.Feasible:
+	case v.LastOfLadder && v.Feasible && !fullPrefill(winner.Load):
 		return "It is the last point of the ladder: extend the ladder to know whether more load is better."
 	case v.LastOfLadder:
 		return "It is the last point of the ladder."
 	}
 	return fmt.Sprintf("The ladder goes on to %s.", LoadText(last.Load))
+}
+
+// fullPrefill reports whether the prefill cap is as high as it can be: there is no ladder beyond it.
+func fullPrefill(load schema.PointLoad) bool {
+	return load.PrefillConcurrency != nil && *load.PrefillConcurrency == load.Slots()
 }
 
 func (v *Verdict) plateauText() string {
@@ -194,6 +243,11 @@ func (v *Verdict) notes() []string {
 	add(broken, "Every longer output repeated one text%s: the model may be broken.", where)
 	add(p.ClientLimited, "The client lagged by %s at p99, which may have slowed what it measured.", format.Optional(p.LagP99, format.Seconds))
 	stat := v.Rule.Limits.TTFTStat
+	if scheduled := usable(p.ScheduledRate); scheduled != nil && winner.Load.RequestRate != nil {
+		asked := *winner.Load.RequestRate
+		add(math.Abs(*scheduled-asked) > v.Rule.Select.Tolerance.Rate*asked,
+			"The arrivals drawn came to %s/s where %s/s were asked for: a longer duration comes nearer.", format.Number(*scheduled), format.Number(asked))
+	}
 	add(p.Late > 0, "%d of %d requests waited for a slot: ttft %s is %s counted from when requests were due, %s from when they were sent.", p.Late, p.Issued,
 		stat, format.Optional(p.TTFTScheduled.Stat(stat), format.Seconds), format.Optional(p.TTFT.Stat(stat), format.Seconds))
 	if share := usable(p.CPUShare); share != nil {

@@ -1,6 +1,7 @@
 package selector
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -41,7 +42,7 @@ func TestVerdictInWords(t *testing.T) {
 				"would be selected with 1376 tok/s: they cost 90 % of it. The ladder goes on to concurrency 16. " +
 				"Rule: highest output_tok_per_s with ttft p50 at most 50ms, error rate at most 1 %."},
 		{"failures", failing, 300 * time.Millisecond,
-			"baseline: concurrency 1 is selected with 135 tok/s and ttft p50 56ms (limit 300ms). No other point is feasible. The limits cost no throughput: no eligible " +
+			"baseline: concurrency 1 is selected with 135 tok/s and ttft p50 56ms (limit 300ms). No other point could be chosen. The limits cost no throughput: no eligible " +
 				"point has more. The ladder goes on to concurrency 2. 5 of 200 requests failed, 0 of them at the selected point. " +
 				"Rule: highest output_tok_per_s with ttft p50 at most 300ms, error rate at most 1 %."},
 		{"none eligible", broken, 300 * time.Millisecond,
@@ -131,7 +132,7 @@ func TestRuleInWords(t *testing.T) {
 	r.Limits.MaxTPOT, r.Limits.TPOTStat = ref(schema.Duration(25*time.Millisecond)), "p99"
 	r.Limits.MaxTotalTime, r.Limits.MinContextLength = ref(schema.Duration(2*time.Second)), ref(int64(131072))
 	r.Select.Maximize = "steady_output_tok_per_s"
-	want := "highest steady_output_tok_per_s with ttft p50 at most 500ms, tpot p99 at most 25ms, total_time p50 at most 2.00s, context length at least 128K, error rate at most 1 %"
+	want := "highest steady_output_tok_per_s with ttft p50 at most 500ms, tpot p99 at most 25ms, total_time p50 at most 2.00s, context length at least 131072, error rate at most 1 %"
 	if diff := cmp.Diff(want, r.Text()); diff != "" {
 		t.Error(diff)
 	}
@@ -147,5 +148,43 @@ func TestLoadText(t *testing.T) {
 		if got := LoadText(load); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
+	}
+}
+
+func TestAnUnfinishedRunSaysSo(t *testing.T) {
+	s := ladder([]float64{135, 270, 500}, []float64{0.056, 0.06, 0.08})
+	s.Points[1].Repeats[0].Status = measure.PointInterrupted
+	s.Points[2].Repeats = nil
+	mustContain(t, Judge(s, rule(300*time.Millisecond)).Text(), "2 of 3 points were not measured to their end: another may be better.")
+}
+
+func TestPointsWithTheSameReasonsAreToldTogether(t *testing.T) {
+	s := ladder([]float64{135, 270}, []float64{0.056, 0.06})
+	for i := range s.Points {
+		s.Points[i].Repeats[0].Status, s.Points[i].Repeats[0].Reason = measure.PointFailed, ref("no connection")
+	}
+	v := Judge(s, rule(300*time.Millisecond))
+	if groups := v.ByReasons(); len(groups) != 1 || groups[0].Loads != "concurrency 1; concurrency 2" {
+		t.Errorf("groups %v, want one of both points", groups)
+	}
+	mustContain(t, v.Text(), "concurrency 1; concurrency 2: ")
+}
+
+func TestArrivalsFarFromTheRateAreNoted(t *testing.T) {
+	s := ladder([]float64{135}, []float64{0.056})
+	p := &s.Points[0]
+	p.Load = schema.PointLoad{RequestRate: ref(20.0)}
+	p.Repeats[0].PointLoad, p.Repeats[0].ScheduledRate, p.Repeats[0].AchievedRate = p.Load, ref(12.4), ref(12.4)
+	mustContain(t, strings.Join(Judge(s, rule(300*time.Millisecond)).Notes, " "), "The arrivals drawn came to 12.4/s where 20/s were asked for")
+}
+
+func TestAFullPrefillCapIsNoEndOfALadder(t *testing.T) {
+	s := ladder([]float64{135, 270}, []float64{0.056, 0.06})
+	for i, prefill := range []int64{1, 2} {
+		s.Points[i].Load = schema.PointLoad{Concurrency: ref(int64(2)), PrefillConcurrency: ref(prefill)}
+		s.Points[i].Repeats[0].SteadyMeanRequests, s.Points[i].Repeats[0].TargetInFlight = ref(2.0), ref(int64(2))
+	}
+	if text := Judge(s, rule(300*time.Millisecond)).Text(); strings.Contains(text, "extend the ladder") {
+		t.Errorf("the verdict asks for a prefill cap above the requests in flight: %s", text)
 	}
 }

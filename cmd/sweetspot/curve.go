@@ -127,15 +127,18 @@ func printLegend(out io.Writer, width int, trial *selector.Verdict) error {
 	if has(func(p selector.Judged) bool { return slices.ContainsFunc(p.Limits, breaches) }) {
 		lines = append(lines, markBreached+" above its limit")
 	}
-	for _, p := range trial.Points {
-		if !p.Eligible {
-			lines = append(lines, fmt.Sprintf("%s %s is not eligible: %s", markRejected, selector.LoadText(p.Load), strings.Join(p.Reasons, "; ")))
+	for _, group := range trial.ByReasons() {
+		if !group.Eligible {
+			lines = append(lines, fmt.Sprintf("%s %s: not eligible: %s", markRejected, group.Loads, strings.Join(group.Reasons, "; ")))
 		}
+	}
+	if has(func(p selector.Judged) bool { return p.Medians.Failed() > 0 && len(p.Limits) > 0 }) {
+		lines = append(lines, "a time that has a limit counts failed requests as infinite")
 	}
 	for _, p := range trial.Points {
 		for _, r := range p.Repeats {
 			if text := failures(r); text != "" {
-				lines = append(lines, fmt.Sprintf("failed at %s: %s", selector.LoadText(p.Load), text))
+				lines = append(lines, fmt.Sprintf("not ok at %s: %s", selector.LoadText(p.Load), text))
 			}
 		}
 	}
@@ -159,14 +162,18 @@ func windowText(trial *selector.Verdict) string {
 	if len(walls) == 0 {
 		return text
 	}
-	return fmt.Sprintf("%s (%s to %s)", text, format.Seconds(slices.Min(walls)), format.Seconds(slices.Max(walls)))
+	least, most := format.Seconds(slices.Min(walls)), format.Seconds(slices.Max(walls))
+	if least == most {
+		return fmt.Sprintf("%s, %s", text, least)
+	}
+	return fmt.Sprintf("%s, %s to %s a point", text, least, most)
 }
 
-// failures counts the failed requests of a measurement by class, with one message; empty where there are none.
+// failures counts the requests of a measurement that were not ok by class, with one message; empty where there are none.
 func failures(p measure.Point) string {
 	var classes []string
 	for _, status := range measure.Statuses() {
-		if n := *p.Of(status); n > 0 && status.Failed() {
+		if n := *p.Of(status); n > 0 && status != measure.OK {
 			classes = append(classes, fmt.Sprintf("%d %s", n, status))
 		}
 	}

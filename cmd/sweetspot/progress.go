@@ -107,7 +107,7 @@ func pointLine(p measure.Point) string {
 	switch {
 	case p.Reason != nil:
 		b.WriteString(": " + *p.Reason)
-	case p.Failed() > 0:
+	case p.Issued > p.OK:
 		b.WriteString("; " + failures(p))
 	}
 	return b.String()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"sweetspot/pipeline"
 	"sweetspot/pipeline/results"
@@ -83,6 +84,9 @@ func (c *runCmd) open(p *process, preset *schema.Preset, plan *pipeline.Plan, te
 		return nil, err
 	}
 	if err := pipeline.SamePlan(earlier, plan); err != nil {
+		if flags := run.Manifest().Given.Overrides; len(flags) > 0 {
+			err = fmt.Errorf("%w (it was begun with --set %s)", err, strings.Join(flags, " --set "))
+		}
 		return nil, exit{exitUsage, fmt.Errorf("resuming run %s: %w", run.ID(), err)}
 	}
 	return results.Resume(run.Dir())
