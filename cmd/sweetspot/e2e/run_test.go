@@ -34,12 +34,13 @@ type point struct {
 		RequestsOK     int64    `json:"requests_ok"`
 		OutputTokens   int64    `json:"output_tokens"`
 		TTFTP50        *float64 `json:"ttft_p50_s"`
+		OutputTokPerS  *float64 `json:"output_tok_per_s"`
 		PromptRatio    *float64 `json:"prompt_length_ratio"`
 		MeanInFlight   *float64 `json:"steady_mean_requests_in_flight"`
 	} `json:"repeats"`
 }
 
-// ladder is the preset of REAL-SERVERS: with 16 sequences at once the server's plateau begins at 16 and its TTFT cliff lies between 16 and 32.
+// ladder is the preset of this test: with 16 sequences at once the server's TTFT cliff lies between 16 and 32.
 const ladder = `
 name: "ladder"
 model: "tiny"
@@ -56,39 +57,69 @@ func TestTheWinnerMovesWithTheLimit(t *testing.T) {
 	if err := os.WriteFile(preset, fmt.Appendf(nil, ladder, vllm.base+"/v1"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	before := vllm.tokens(t)
-	out, code := command(t, dir, "run", "--json", preset)
-	if code != 0 {
-		t.Fatalf("run exits %d, want 0", code)
-	}
-	free := decode[document](t, out)
-	checkTokens(t, filepath.Join(dir, "results", free.RunID), before, vllm.tokens(t))
-	points := free.Trials[0].Points
+	run := measured(t, dir, preset)
+	points := run.Trials[0].Points
+	at := map[int64]point{}
+	best := points[0]
 	for _, p := range points {
 		checkWhole(t, p)
+		at[p.Concurrency] = p
+		if p.throughput() > best.throughput() {
+			best = p
+		}
 	}
-	at := func(concurrency int64) point {
-		return points[slices.IndexFunc(points, func(p point) bool { return p.Concurrency == concurrency })]
+	if best.Concurrency < 16 {
+		t.Errorf("the server gives most at %d: it shows no plateau", best.Concurrency)
 	}
-	if got := *free.Trials[0].Selected; got != at(32).PointID {
-		t.Errorf("without a limit point %s is selected, want %s: the one at 32", got, at(32).PointID)
-	}
+	checkSelected(t, run, "no limit", best)
 
-	above, below := *at(16).Repeats[0].TTFTP50, *at(32).Repeats[0].TTFTP50
-	if above*1.5 > below {
-		t.Fatalf("TTFT is %.3f s at 16 and %.3f s at 32: the server shows no cliff to choose by", above, below)
+	// Each limit lies between two points: the winner is the one before it, though the server gives more after it.
+	for before, after := range map[int64]int64{4: 16, 16: 32} {
+		low, high := at[before].ttft(), at[after].ttft()
+		if low*1.2 > high {
+			t.Errorf("TTFT is %.3f s at %d and %.3f s at %d: there is no limit between them", low, before, high, after)
+			continue
+		}
+		limit := fmt.Sprintf("%.2fms", (low+high)/2*1000)
+		out, code := command(t, dir, "select", run.RunID, "--max-ttft", limit, "--json")
+		if code != 0 {
+			t.Errorf("select with a limit of %s exits %d, want 0", limit, code)
+		}
+		limited := decode[document](t, out)
+		checkSelected(t, limited, "a limit of "+limit, at[before])
+		if !limited.Trials[0].Feasible {
+			t.Errorf("the winner with a limit of %s is not feasible", limit)
+		}
 	}
-	limit := fmt.Sprintf("%.0fms", (above+below)/2*1000)
-	out, code = command(t, dir, "select", free.RunID, "--max-ttft", limit, "--json")
-	if code != 0 {
-		t.Fatalf("select exits %d, want 0", code)
+}
+
+// measured runs the preset and holds its tokens against the server's own counters. The client shares two processors with the server and is at times
+// kept from running, which it says: then the run is made again.
+func measured(t *testing.T, dir, preset string) document {
+	t.Helper()
+	const tries = 4
+	for n := 1; ; n++ {
+		before := vllm.tokens(t)
+		out, _ := command(t, dir, "run", "--json", preset)
+		run := decode[document](t, out)
+		checkTokens(t, filepath.Join(dir, "results", run.RunID), before, vllm.tokens(t))
+		if n == tries || !slices.ContainsFunc(run.Trials[0].Points, point.clientLimited) {
+			return run
+		}
 	}
-	limited := decode[document](t, out)
-	if got := *limited.Trials[0].Selected; got != at(16).PointID {
-		t.Errorf("with a limit of %s point %s is selected, want %s: the one at 16", limit, got, at(16).PointID)
-	}
-	if !limited.Trials[0].Feasible {
-		t.Errorf("the winner with a limit of %s is not feasible", limit)
+}
+
+func (p point) clientLimited() bool {
+	return slices.ContainsFunc(p.Reasons, func(reason string) bool { return strings.Contains(reason, "client lag") })
+}
+
+func (p point) ttft() float64       { return *p.Repeats[0].TTFTP50 }
+func (p point) throughput() float64 { return *p.Repeats[0].OutputTokPerS }
+
+func checkSelected(t *testing.T, run document, with string, want point) {
+	t.Helper()
+	if got := run.Trials[0].Selected; got == nil || *got != want.PointID {
+		t.Errorf("with %s the point at %d is not the one selected", with, want.Concurrency)
 	}
 }
 
