@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"os/signal"
 	"syscall"
@@ -55,6 +56,7 @@ type process struct {
 }
 
 func main() {
+	log.SetOutput(io.Discard) // net/http writes of odd responses there; what matters of them is in the results
 	os.Exit(run(os.Args[1:], &process{
 		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, lookupEnv: os.LookupEnv, executable: os.Executable,
 		notify: func(told chan<- os.Signal) { signal.Notify(told, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP) },
