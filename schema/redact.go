@@ -2,8 +2,6 @@ package schema
 
 import (
 	"encoding/base64"
-	"encoding/json"
-	"fmt"
 	"regexp"
 	"strings"
 )
@@ -120,17 +118,4 @@ func holdsAny(s string, parts []string) bool {
 		}
 	}
 	return false
-}
-
-// Redacted is a copy of p that may be stored and shown. It shares nothing with p.
-func (p *Preset) Redacted() (*Preset, error) {
-	written, err := json.Marshal(p)
-	if err != nil {
-		return nil, fmt.Errorf("copying the preset: %w", err)
-	}
-	copied := &Preset{}
-	if err := decode([]byte(RedactText(string(written))), copied); err != nil {
-		return nil, fmt.Errorf("copying the preset: %w", err)
-	}
-	return copied, nil
 }

@@ -1,4 +1,4 @@
-// Package format writes figures in words: "360ms", "1.25s", "14.2", "75 %", "128K". Verdicts, tables and listings share it, so that a figure
+// Package format writes figures in words: "360ms", "1.25s", "14.2", "75 %". Verdicts, tables and listings share it, so that a figure
 // reads the same wherever it stands.
 //
 // Results are not written with it: in Parquet, JSON and CSV a figure keeps every digit and its base unit.
@@ -31,23 +31,6 @@ func Optional(v *float64, write func(float64) string) string {
 		return None
 	}
 	return write(*v)
-}
-
-// Tokens writes a number of tokens: multiples of 1,024 and 1,048,576 as whole K and M (131072 is 128K), others in thousands and millions (1500 is
-// 1.5K).
-func Tokens(n int64) string {
-	const kibi, mebi = 1 << 10, 1 << 20
-	switch {
-	case n >= mebi && n%mebi == 0:
-		return strconv.FormatInt(n/mebi, 10) + "M"
-	case n >= kibi && n%kibi == 0:
-		return strconv.FormatInt(n/kibi, 10) + "K"
-	case n >= 999_500:
-		return Number(float64(n)/1e6) + "M"
-	case n >= 1000:
-		return Number(float64(n)/1e3) + "K"
-	}
-	return strconv.FormatInt(n, 10)
 }
 
 // Apart writes two figures that differ so that their texts differ too, "500.2ms" and "500ms", with as few digits from least on as that takes. It

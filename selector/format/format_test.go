@@ -36,16 +36,6 @@ func TestPercent(t *testing.T) {
 	}
 }
 
-func TestTokens(t *testing.T) {
-	for n, want := range map[int64]string{
-		0: "0", 900: "900", 1000: "1K", 1024: "1K", 1500: "1.5K", 1536: "1.54K", 32768: "32K", 131072: "128K", 1048576: "1M", 999_499: "999K", 999_500: "1M", 2_500_000: "2.5M",
-	} {
-		if got := Tokens(n); got != want {
-			t.Errorf("Tokens(%d) = %q, want %q", n, got, want)
-		}
-	}
-}
-
 func TestOptional(t *testing.T) {
 	v := 0.5
 	if got := Optional(&v, Percent); got != "50 %" {
