@@ -57,6 +57,9 @@ func (e *execution) trialRows(trial *Trial, verdict selector.Verdict) []results.
 		row.Status = measure.PointStatus(judged.Status)
 		row.Workload, row.Model = trial.Spec.Workload.Name(), trial.Spec.Model
 		row.Cache, row.IgnoreEOS = trial.Spec.Request.Cache, trial.Spec.Request.IgnoreEOS
+		if row.GPUs == nil { // of a point that was not measured
+			row.Hardware = measure.HardwareOf(trial.Spec.Service.GPUs(), nil)
+		}
 		rows = append(rows, row)
 	}
 	return rows

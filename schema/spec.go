@@ -43,11 +43,23 @@ type Service struct {
 	Simulator *Simulator `json:"simulator,omitempty"`
 }
 
+// GPUs are those that the service is declared to run on, nil where the preset does not say.
+func (s Service) GPUs() *GPUs {
+	switch {
+	case s.Endpoint != nil:
+		return s.Endpoint.GPUs
+	case s.Simulator != nil:
+		return s.Simulator.GPUs
+	}
+	return nil
+}
+
 // Endpoint is a service that is already running.
 type Endpoint struct {
 	URL       string `json:"url"`                   // base of the OpenAI-compatible API, such as http://127.0.0.1:8000/v1
 	APIKeyEnv string `json:"api_key_env,omitempty"` // name of the environment variable that holds the bearer token
 	VerifyTLS bool   `json:"verify_tls"`
+	Hardware
 }
 
 // Simulator configures the simulated service. Its fields are named as vLLM names them; those left nil are the profile's.
@@ -65,6 +77,19 @@ type Simulator struct {
 	ReasoningTokens      *int64  `json:"reasoning_tokens,omitempty"` // tokens of reasoning before the visible output
 	ToolCallTokens       *int64  `json:"tool_call_tokens,omitempty"` // tokens sent as a tool call after the visible output
 	Faults               []Fault `json:"faults,omitempty"`
+	Hardware
+}
+
+// Hardware is what any kind of service may say of the machine below it.
+type Hardware struct {
+	GPUs *GPUs `json:"gpus,omitempty"`
+}
+
+// GPUs are what a service runs on, as the preset declares them. They are never guessed.
+type GPUs struct {
+	Name            string   `json:"name"`                         // such as "H200"
+	Count           int64    `json:"count"`                        // of all replicas together; at least 1
+	PricePerGPUHour *float64 `json:"price_per_gpu_hour,omitempty"` // of one of them, in any currency; above 0
 }
 
 // Fault is something the simulated service does wrong on purpose, to the completion requests it names.

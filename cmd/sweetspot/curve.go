@@ -43,7 +43,7 @@ type curveColumn struct {
 }
 
 // spare are the titles of columns that a narrow terminal does without, the first to go first.
-var spare = []string{"p95", "tps/user", "steady"}
+var spare = []string{"p95", "tps/user", "steady", "tok/s/gpu"}
 
 // printCurve writes one row for each point of a trial, and what its marks mean.
 func printCurve(out io.Writer, width int, trial *selector.Verdict) error {
@@ -142,7 +142,8 @@ func printLegend(out io.Writer, width int, trial *selector.Verdict) error {
 			}
 		}
 	}
-	lines = append(lines, windowText(trial))
+	lines = append(lines, windowText(trial), hardwareText(trial))
+	lines = slices.DeleteFunc(lines, func(line string) bool { return line == "" })
 	for i, line := range lines {
 		lines[i] = wrap(line, width)
 	}
@@ -167,6 +168,20 @@ func windowText(trial *selector.Verdict) string {
 		return fmt.Sprintf("%s, %s", text, least)
 	}
 	return fmt.Sprintf("%s, %s to %s a point", text, least, most)
+}
+
+// hardwareText says what the figures per GPU are of; empty where the preset declares no GPUs.
+func hardwareText(trial *selector.Verdict) string {
+	declared := slices.IndexFunc(trial.Points, func(p selector.Judged) bool { return p.Medians.GPUs != nil && p.Medians.GPUName != nil })
+	if declared < 0 {
+		return ""
+	}
+	p := &trial.Points[declared].Medians
+	text := fmt.Sprintf("tok/s/gpu: tok/s over the %d × %s that the preset declares", *p.GPUs, *p.GPUName)
+	if p.CostPerMillion != nil {
+		text += "; cost/Mtok: of a million output tokens at that throughput, in the currency of price_per_gpu_hour"
+	}
+	return text
 }
 
 // failures counts the requests of a measurement that were not ok by class, with one message; empty where there are none.
@@ -201,6 +216,8 @@ func curveColumns(trial *selector.Verdict) []curveColumn {
 		{"tok/s", func(p selector.Judged) string { return optionalNumber(p.Medians.OutputTokPerS) }},
 		{"steady", func(p selector.Judged) string { return steadyCell(trial, p) }},
 		{"×", func(p selector.Judged) string { return optionalNumber(p.ThroughputScaling) }},
+		{"tok/s/gpu", func(p selector.Judged) string { return optionalNumber(p.Medians.OutputTokPerSGPU) }},
+		{"cost/Mtok", func(p selector.Judged) string { return optionalNumber(p.Medians.CostPerMillion) }},
 		{"tps/user", func(p selector.Judged) string { return optionalNumber(p.Medians.OutputTokPerSUser) }},
 	}
 	return append(columns, timeColumns(trial)...)

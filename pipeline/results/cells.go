@@ -57,10 +57,14 @@ func appendCell(column array.Builder, cell reflect.Value) {
 // decoder reads record batches of one file into rows of T.
 type decoder[T any] struct {
 	layout layout
-	at     []int // of each column of the layout, its position in the file
+	at     []int // of each column of the layout, its position in the file; absent where the file has none
 }
 
-// newDecoder finds the columns of T in a file's schema. Columns of the file that T does not know are passed over.
+// absent is the position of a column that a file does not have.
+const absent = -1
+
+// newDecoder finds the columns of T in a file's schema. Columns of the file that T does not know are passed over. One that can be null and that the
+// file does not have is null in every row: it came to T after the file was written.
 func newDecoder[T any](schema *arrow.Schema) (decoder[T], error) {
 	l, err := layoutOf[T]("", "")
 	if err != nil {
@@ -69,6 +73,10 @@ func newDecoder[T any](schema *arrow.Schema) (decoder[T], error) {
 	d := decoder[T]{layout: l, at: make([]int, len(l.columns))}
 	for i, field := range l.schema.Fields() {
 		at := schema.FieldIndices(field.Name)
+		if len(at) == 0 && nullable(l.columns[i].Type) {
+			d.at[i] = absent
+			continue
+		}
 		if len(at) != 1 {
 			return d, fmt.Errorf("it has %d columns %s, one is needed", len(at), field.Name)
 		}
@@ -85,6 +93,9 @@ func (d decoder[T]) rows(batch arrow.Record) ([]T, error) {
 	rows := make([]T, batch.NumRows())
 	values := reflect.ValueOf(rows)
 	for i, c := range d.layout.columns {
+		if d.at[i] == absent {
+			continue
+		}
 		column := batch.Column(d.at[i])
 		if column.NullN() > 0 && !nullable(c.Type) {
 			return nil, fmt.Errorf("its column %s has %d nulls and must have none", c.Name, column.NullN())

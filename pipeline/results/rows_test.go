@@ -190,6 +190,21 @@ func TestUnknownColumnsArePassedOver(t *testing.T) {
 	}
 }
 
+// A file that an earlier sweetspot wrote has no column for what came later.
+func TestAColumnThatCameLaterIsNull(t *testing.T) {
+	type earlier struct {
+		Name string `json:"name"`
+	}
+	type later struct {
+		GPUs *int64 `json:"gpus"`
+		Name string `json:"name"`
+	}
+	got, err := read[later](write(t, t.TempDir(), slices.Values([]earlier{{"a"}, {"b"}})))
+	if err != nil || len(got) != 2 || got[0] != (later{Name: "a"}) || got[1] != (later{Name: "b"}) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
 func TestFilesThatAreNotOursAreRefused(t *testing.T) {
 	whole := trialFields(t)
 	version := strconv.Itoa(SchemaVersion)

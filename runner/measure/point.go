@@ -152,10 +152,11 @@ type Point struct {
 	SteadyOutputTokPS *float64      `json:"steady_output_tok_per_s" unit:"tok/s" doc:"output tokens credited evenly over content events in the steady window, warmup's included"`
 	SteadyReason      *string       `json:"steady_reason" doc:"why there is no steady figure"`
 	OutputTokPerSUser *float64      `json:"output_tok_per_s_user" unit:"tok/s" doc:"1 over mean tpot: what one user sees"`
-	TargetInFlight    *int64        `json:"target_in_flight" doc:"requests that should be in flight; null where another dimension binds"`
-	TargetSessions    *int64        `json:"target_sessions_in_flight" doc:"sessions that should be live; null where they are not bounded"`
-	ScheduledRate     *float64      `json:"scheduled_request_rate" unit:"1/s" doc:"measured requests that the arrivals drawn for request_rate wanted per second; null in a closed loop"`
-	AchievedRate      *float64      `json:"achieved_request_rate" unit:"1/s" doc:"measured requests dispatched per second between the first and the last of them"`
+	Hardware
+	TargetInFlight *int64   `json:"target_in_flight" doc:"requests that should be in flight; null where another dimension binds"`
+	TargetSessions *int64   `json:"target_sessions_in_flight" doc:"sessions that should be live; null where they are not bounded"`
+	ScheduledRate  *float64 `json:"scheduled_request_rate" unit:"1/s" doc:"measured requests that the arrivals drawn for request_rate wanted per second; null in a closed loop"`
+	AchievedRate   *float64 `json:"achieved_request_rate" unit:"1/s" doc:"measured requests dispatched per second between the first and the last of them"`
 	InFlight
 
 	TTFT          Dist `prefix:"ttft" unit:"s" doc:"time to first token"`
@@ -183,6 +184,30 @@ type Point struct {
 
 	Cache     string `json:"cache" doc:"isolated: no prompt shares a prefix with another; shared: prompts as they are"`
 	IgnoreEOS bool   `json:"ignore_eos" doc:"the service was asked to go on until the wanted output length"`
+}
+
+// Hardware is what the preset declares below the service, and what follows from it. All of it is null where the preset declares no GPUs: their
+// number is never guessed.
+type Hardware struct {
+	GPUName          *string  `json:"gpu_name" doc:"kind of GPU that the preset declares below the service"`
+	GPUs             *int64   `json:"gpus" doc:"GPUs that the preset declares below the service"`
+	OutputTokPerSGPU *float64 `json:"output_tok_per_s_gpu" unit:"tok/s" doc:"output_tok_per_s over gpus"`
+	CostPerMillion   *float64 `json:"cost_per_million_output_tokens" doc:"what a million output tokens cost at this throughput, in the currency of price_per_gpu_hour; null where no price is declared"`
+}
+
+// HardwareOf derives what can be said per GPU of a throughput in tokens a second, which is nil where it is not known. gpus is nil where none are
+// declared.
+func HardwareOf(gpus *schema.GPUs, outputTokPerS *float64) Hardware {
+	if gpus == nil {
+		return Hardware{}
+	}
+	h := Hardware{GPUName: &gpus.Name, GPUs: &gpus.Count, OutputTokPerSGPU: over(outputTokPerS, asFloat(&gpus.Count))}
+	if gpus.PricePerGPUHour != nil {
+		const secondsAnHour, million = 3600, 1e6
+		perSecond := *gpus.PricePerGPUHour * float64(gpus.Count) / secondsAnHour * million
+		h.CostPerMillion = over(&perSecond, outputTokPerS)
+	}
+	return h
 }
 
 // Asked is what a point should have kept up, and what it did, in the dimension that binds.

@@ -420,3 +420,27 @@ func TestRates(t *testing.T) {
 		t.Errorf("a closed loop has the scheduled rate %v", *p.ScheduledRate)
 	}
 }
+
+// A million tokens at 1,000 tok/s take 1,000 s: of 8 GPUs at 3.6 an hour each, 8.
+func TestHardwareIsWhatIsDeclared(t *testing.T) {
+	price := 3.6
+	gpus := schema.GPUs{Name: "H200", Count: 8, PricePerGPUHour: &price}
+	want := Hardware{GPUName: ref("H200"), GPUs: ref(int64(8)), OutputTokPerSGPU: ref(125.0), CostPerMillion: ref(8.0)}
+	if diff := cmp.Diff(want, HardwareOf(&gpus, ref(1000.0)), nearly); diff != "" {
+		t.Error(diff)
+	}
+	gpus.PricePerGPUHour, want.CostPerMillion = nil, nil
+	if diff := cmp.Diff(want, HardwareOf(&gpus, ref(1000.0)), nearly); diff != "" {
+		t.Errorf("without a price: %s", diff)
+	}
+	gpus.PricePerGPUHour, want.OutputTokPerSGPU = &price, nil
+	if diff := cmp.Diff(want, HardwareOf(&gpus, nil)); diff != "" {
+		t.Errorf("without a throughput: %s", diff)
+	}
+	if zero := HardwareOf(&gpus, ref(0.0)); zero.CostPerMillion != nil {
+		t.Errorf("no tokens cost %v a million", *zero.CostPerMillion)
+	}
+	if diff := cmp.Diff(Hardware{}, HardwareOf(nil, ref(1000.0))); diff != "" {
+		t.Errorf("none declared: %s", diff)
+	}
+}
