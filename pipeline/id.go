@@ -16,7 +16,7 @@ type identity map[string]any
 
 func newIdentity(trial schema.Trial) (identity, error) {
 	named := trial.Spec
-	named.Workload = content(named.Workload)
+	named.Workload = named.Workload.Content()
 	spec, err := tree(named)
 	if err != nil {
 		return nil, err
@@ -25,14 +25,6 @@ func newIdentity(trial schema.Trial) (identity, error) {
 	hashed["schema_version"] = results.SchemaVersion
 	hashed["trial_name"] = trial.Name
 	return hashed, nil
-}
-
-// content is w with what its file holds in the place of where that lies: the same sessions are the same work on every machine.
-func content(w schema.Workload) schema.Workload {
-	if w.DAG != nil && w.DAG.SHA256 != "" {
-		w.DAG = &schema.DAG{SHA256: w.DAG.SHA256}
-	}
-	return w
 }
 
 func (h identity) trial() (string, error) { return hash(h) }

@@ -104,7 +104,7 @@ func newTrial(preset *schema.Preset, t schema.Trial, loads []schema.PointLoad) (
 		Name: t.Name, Axes: t.Axes, Spec: t.Spec, Repeats: preset.Load.Repeats, DrainTimeout: preset.Load.DrainTimeout, Seed: preset.Load.Seed,
 		Course: preset.Load.Course,
 	}
-	workload, err := json.Marshal(content(t.Spec.Workload))
+	workload, err := json.Marshal(t.Spec.Workload.Content())
 	if err != nil {
 		return trial, err
 	}

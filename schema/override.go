@@ -15,9 +15,9 @@ type Options struct {
 	Set []string
 	// Flags has sweeps by the name of their field in load, such as "request_concurrency": "1,2,4".
 	Flags map[string]string
-	// Digest gives the SHA-256, in hexadecimal, of a file that the preset names, by its path as written there, or why it can't be used. Nil: no
-	// file is looked at, and what the preset says of its content is believed.
-	Digest func(file string) (string, error)
+	// Digest gives the SHA-256, in hexadecimal, of the file that a workload names, or why it can't be used. Nil: no file is looked at, and what the
+	// preset says of its content is believed.
+	Digest func(Workload) (string, error)
 }
 
 // override is one assignment from outside the file.

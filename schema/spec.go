@@ -106,10 +106,11 @@ type Fault struct {
 
 // Workload is what is asked; exactly one field is set.
 type Workload struct {
-	Fixed  *Fixed  `json:"fixed,omitempty"`
-	Random *Random `json:"random,omitempty"`
-	Tree   *Tree   `json:"tree,omitempty"`
-	DAG    *DAG    `json:"dag,omitempty"`
+	Fixed   *Fixed   `json:"fixed,omitempty"`
+	Random  *Random  `json:"random,omitempty"`
+	Prompts *Prompts `json:"prompts,omitempty"`
+	Tree    *Tree    `json:"tree,omitempty"`
+	DAG     *DAG     `json:"dag,omitempty"`
 }
 
 // Fixed asks for the same creative-writing text every time, cut to length.

@@ -45,8 +45,8 @@ type validator struct {
 	problems  Problems
 	overrides []override
 	faults    map[string]Problems // of values by their places, so that what many trials share is judged once
-	digest    func(file string) (string, error)
-	digests   map[string]digested // by file
+	digest    func(Workload) (string, error)
+	digests   map[string]digested // by workload
 }
 
 func (v *validator) override(root *node, opts Options) {

@@ -1,6 +1,9 @@
 package schema
 
-import "fmt"
+import (
+	"encoding/json"
+	"fmt"
+)
 
 // digested is what became of a file.
 type digested struct {
@@ -8,7 +11,7 @@ type digested struct {
 	err error
 }
 
-// sessions checks what the workload of session trees says, and completes it with the digest of its file.
+// sessions checks what the workload says between its fields, and completes it with the digest of its file.
 func (v *validator) sessions(n *node, spec *Spec) Problems {
 	switch w := &spec.Workload; {
 	case w.Tree != nil:
@@ -17,10 +20,8 @@ func (v *validator) sessions(n *node, spec *Spec) Problems {
 			return problems
 		}
 		return w.Tree.size(at)
-	case w.DAG != nil:
-		return v.file(n, spec)
 	}
-	return nil
+	return v.file(n, spec)
 }
 
 // bounds finds distributions whose greatest value is below their least.
@@ -66,27 +67,43 @@ func (t *Tree) size(n *node) Problems {
 	return Problems{at.problem(fmt.Sprintf("makes trees of about %.0f turns, all forks together: a tree has at most 10,000", all))}
 }
 
-// file looks at the file of session trees.
+// file looks at the file that a workload names, and completes the specification with its digest.
 func (v *validator) file(n *node, spec *Spec) Problems {
-	if spec.Request.API == "completions" {
+	if spec.Workload.DAG != nil && spec.Request.API == "completions" {
 		return Problems{n.at(path{"request", "api"}).place.problem("must be \"chat\" for session trees of a file, which are made of messages")}
 	}
-	dag := spec.Workload.DAG
-	if v.digest == nil {
+	file, sum := spec.Workload.named()
+	if v.digest == nil || file == nil {
 		return nil
 	}
-	found, known := v.digests[dag.File]
-	if !known {
-		found.sum, found.err = v.digest(dag.File)
-		v.digests[dag.File] = found
+	found, err := v.digestOf(spec.Workload)
+	if err != nil {
+		return Problems{n.place.problem(err.Error())}
 	}
-	at := n.at(path{"workload", "dag"})
+	at := n.at(path{"workload", spec.Workload.Name()})
 	switch {
 	case found.err != nil:
 		return Problems{at.get("file").place.problem("can't be used: " + found.err.Error())}
-	case dag.SHA256 != "" && dag.SHA256 != found.sum:
+	case *sum != "" && *sum != found.sum:
 		return Problems{at.get("sha256").place.problem("is not that of the file, which has " + found.sum)}
 	}
-	dag.SHA256 = found.sum
+	*sum = found.sum
 	return nil
+}
+
+// digestOf looks at the file of a workload, once for all trials that use it in one way.
+func (v *validator) digestOf(w Workload) (digested, error) {
+	w = w.clone()
+	_, sum := w.named()
+	*sum = ""
+	text, err := json.Marshal(w)
+	if err != nil {
+		return digested{}, err
+	}
+	found, known := v.digests[string(text)]
+	if !known {
+		found.sum, found.err = v.digest(w)
+		v.digests[string(text)] = found
+	}
+	return found, nil
 }

@@ -19,7 +19,8 @@ trials: {a: {}, b: {request: {temperature: 1}}, c: {workload: {dag: {file: other
 // What a file holds is known by its digest: each file is looked at once, however many trials name it.
 func TestFilesAreDigested(t *testing.T) {
 	var asked []string
-	digest := func(file string) (string, error) {
+	digest := func(w Workload) (string, error) {
+		file, _ := w.File()
 		asked = append(asked, file)
 		return strings.Repeat("0", 63) + string(file[0]), nil
 	}
@@ -38,14 +39,14 @@ func TestFilesAreDigested(t *testing.T) {
 }
 
 func TestFilesThatCanNotBeUsed(t *testing.T) {
-	_, err := Read("p.yaml", []byte(replaying), Options{Digest: func(file string) (string, error) { return "", errors.New("no " + file) }})
+	_, err := Read("p.yaml", []byte(replaying), Options{Digest: func(w Workload) (string, error) { return "", errors.New("no " + w.DAG.File) }})
 	want := "p.yaml:4:24: workload.dag.file: can't be used: no agents.jsonl (in trial a and b)\n" +
 		"p.yaml:5:76: trials.c.workload.dag.file: can't be used: no other.jsonl"
 	if err == nil || err.Error() != want {
 		t.Errorf("Read gives\n%v, want\n%s", err, want)
 	}
 	pinned := strings.Replace(replaying, "agents.jsonl", "agents.jsonl, sha256: "+strings.Repeat("a", 64), 1)
-	_, err = Read("p.yaml", []byte(pinned), Options{Digest: func(string) (string, error) { return strings.Repeat("b", 64), nil }})
+	_, err = Read("p.yaml", []byte(pinned), Options{Digest: func(Workload) (string, error) { return strings.Repeat("b", 64), nil }})
 	if err == nil || !strings.Contains(err.Error(), "workload.dag.sha256: is not that of the file, which has bbbb") {
 		t.Errorf("a file with another content gives %v", err)
 	}

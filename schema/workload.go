@@ -24,6 +24,13 @@ type DAG struct {
 	SHA256 string `json:"sha256,omitempty"` // of its content, in hexadecimal; empty where nobody has looked at it
 }
 
+// Prompts asks with the prompts of a file.
+type Prompts struct {
+	File         string `json:"file"`             // from the folder of the preset
+	SHA256       string `json:"sha256,omitempty"` // of its content, in hexadecimal; empty where nobody has looked at it
+	OutputTokens int64  `json:"output_tokens"`    // where the file says none
+}
+
 // Distribution is a whole number, or how it varies; exactly one field is set. In JSON, as in a preset, the first is the number alone.
 type Distribution struct {
 	Constant  *int64     `json:"-"`
@@ -100,12 +107,58 @@ func (w Workload) Name() string {
 	switch {
 	case w.Fixed != nil:
 		return "fixed"
+	case w.Prompts != nil:
+		return "prompts"
 	case w.Tree != nil:
 		return "tree"
 	case w.DAG != nil:
 		return "dag"
 	}
 	return "random"
+}
+
+// named gives the fields for the file that w names and for its digest; nil where it names none.
+func (w Workload) named() (file, sha256 *string) {
+	switch {
+	case w.Prompts != nil:
+		return &w.Prompts.File, &w.Prompts.SHA256
+	case w.DAG != nil:
+		return &w.DAG.File, &w.DAG.SHA256
+	}
+	return nil, nil
+}
+
+// File is the path of the file that w names, from the folder of the preset, and the SHA-256 of its content, empty where nobody has looked at it.
+// Both are empty where w names none.
+func (w Workload) File() (file, sha256 string) {
+	if file, sum := w.named(); file != nil {
+		return *file, *sum
+	}
+	return "", ""
+}
+
+// Content is w without the path of its file where its digest is known: the same content is the same work, wherever it lies.
+func (w Workload) Content() Workload {
+	if _, sum := w.File(); sum == "" {
+		return w
+	}
+	w = w.clone()
+	file, _ := w.named()
+	*file = ""
+	return w
+}
+
+// clone is w with a group of its own for what names a file.
+func (w Workload) clone() Workload {
+	switch {
+	case w.Prompts != nil:
+		own := *w.Prompts
+		w.Prompts = &own
+	case w.DAG != nil:
+		own := *w.DAG
+		w.DAG = &own
+	}
+	return w
 }
 
 // Forks reports whether w may have session trees that fork, which alone can have more requests in flight than trees. What a file holds is not
@@ -119,6 +172,8 @@ func (w Workload) Tokens() (prompt, output int64) {
 		return w.Fixed.PromptTokens, w.Fixed.OutputTokens
 	case w.Random != nil:
 		return w.Random.PromptTokens, w.Random.OutputTokens
+	case w.Prompts != nil:
+		return 0, w.Prompts.OutputTokens
 	case w.Tree != nil:
 		return w.Tree.PromptTokens.typical(), w.Tree.OutputTokens.typical()
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"math"
 	"path/filepath"
 	"reflect"
@@ -25,7 +24,7 @@ type drive struct {
 	run     *results.Writer
 	secrets service.Secrets
 	clock   clock.Clock
-	open    func(file string) (io.ReadCloser, error) // of the files that the preset names
+	files   *target.Files // that the preset names
 	live    *runner.Live
 
 	target *target.Target // of the trial that is measured; nil before the first
@@ -65,7 +64,7 @@ func (d *drive) preflight(ctx context.Context, started pipeline.Service, job pip
 	made, ready, err := target.Prepare(ctx, target.Config{
 		Spec: job.Spec, URLs: s.URLs, Header: target.Header(job.Spec, d.process.lookupEnv), Streams: d.streams(),
 		RunID: job.RunID, TrialName: job.TrialName, Seed: job.Seed, Context: job.Limits.MinContextLength,
-		Open: d.open, Clock: d.clock, Redact: d.secrets.Redact,
+		Files: d.files, Clock: d.clock, Redact: d.secrets.Redact,
 	})
 	if err != nil {
 		return pipeline.Preflight{}, err

@@ -28,6 +28,7 @@ var rules = []rule{
 	{"sweetspot/pipeline", []string{"sweetspot/cmd/..."}, "a point can be run without a pipeline"},
 	{"sweetspot/pipeline/results", []string{"sweetspot/cmd/...", "sweetspot/pipeline", "sweetspot/presets"}, "measuring does not know how results are stored"},
 	{"sweetspot/selector/...", []string{"sweetspot/cmd/...", "sweetspot/pipeline/...", "sweetspot/presets", "sweetspot/selector/..."}, "measuring does not know how points are chosen"},
+	{"sweetspot/runner/workload/input", []string{"sweetspot/cmd/...", "sweetspot/runner/workload", "sweetspot/runner/target"}, "workloads alone read files of prompts"},
 	{"sweetspot/runner", []string{"sweetspot/cmd/...", "sweetspot/runner/target", "sweetspot/runner/bench"}, "load starts in one place"},
 }
 

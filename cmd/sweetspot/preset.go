@@ -10,6 +10,7 @@ import (
 
 	"sweetspot/pipeline"
 	"sweetspot/runner/target"
+	"sweetspot/runner/workload/input"
 	"sweetspot/schema"
 )
 
@@ -23,6 +24,8 @@ type presetArgs struct {
 	WarmupRequestConcurrency *string  `placeholder:"SWEEP" help:"Requests in flight during warmup."`
 	PrefillConcurrency       *string  `placeholder:"SWEEP" help:"Requests between dispatch and first token."`
 	RequestRate              *string  `placeholder:"SWEEP" help:"Sessions started per second, whatever has become of those before: 4, 0.5,2 or 0.5..8 (doubling)."`
+
+	named *target.Files
 }
 
 // read reads the preset and gives its text too. An error of the preset's own, or of reading it, exits as a wrong usage does.
@@ -31,7 +34,7 @@ func (a *presetArgs) read(p *process) (*schema.Preset, []byte, error) {
 	if err != nil {
 		return nil, nil, exit{exitUsage, err}
 	}
-	preset, err := schema.Read(a.File, text, schema.Options{Set: a.Set, Flags: a.flags(), Digest: a.digest})
+	preset, err := schema.Read(a.File, text, schema.Options{Set: a.Set, Flags: a.flags(), Digest: a.files().Digest})
 	var problems schema.Problems
 	if errors.As(err, &problems) {
 		fmt.Fprintln(p.stderr, problems.Error())
@@ -41,17 +44,19 @@ func (a *presetArgs) read(p *process) (*schema.Preset, []byte, error) {
 }
 
 // openFile opens a file that the preset names, which lies below the preset's own folder where its path is not absolute.
-func (a *presetArgs) openFile(file string) (io.ReadCloser, error) {
+func (a *presetArgs) openFile(file string) (input.File, error) {
 	if !filepath.IsAbs(file) && a.File != "-" {
 		file = filepath.Join(filepath.Dir(a.File), file)
 	}
 	return os.Open(file)
 }
 
-// digest is that of a file of session trees, which is read whole so that its faults are found before anything starts.
-func (a *presetArgs) digest(file string) (string, error) {
-	_, sum, err := target.ReadSessions(file, a.openFile)
-	return sum, err
+// files are those that the preset names, read whole once so that their faults are found before anything starts.
+func (a *presetArgs) files() *target.Files {
+	if a.named == nil {
+		a.named = target.NewFiles(a.openFile)
+	}
+	return a.named
 }
 
 // plan reads the preset and plans it.

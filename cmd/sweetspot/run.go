@@ -97,7 +97,7 @@ func (c *runCmd) drive(ctx context.Context, p *process, plan *pipeline.Plan, wri
 	defer done()
 	live := &runner.Live{}
 	shown := c.progress(p, live)
-	d := &drive{process: p, plan: plan, run: writer, secrets: secrets, clock: clock.New(), open: c.openFile, live: live}
+	d := &drive{process: p, plan: plan, run: writer, secrets: secrets, clock: clock.New(), files: c.files(), live: live}
 	defer d.close()
 	p.warnBeyond(c.Store, d.streams())
 	_, err := pipeline.Execute(ctx, plan, writer, d.deps(shown.observe, interrupted))

@@ -9,7 +9,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"time"
 
@@ -29,9 +28,9 @@ type Config struct {
 	Streams   int64       // most requests that any of the trial's points has in flight
 	RunID     string
 	TrialName string
-	Seed      int64                                    // load.seed of the preset
-	Context   *int64                                   // limits.min_context_length: the context that the probe fills; nil where there is no probe
-	Open      func(file string) (io.ReadCloser, error) // opens a file that the specification names, by its path there
+	Seed      int64  // load.seed of the preset
+	Context   *int64 // limits.min_context_length: the context that the probe fills; nil where there is no probe
+	Files     *Files // that the specification may name; nil where it names none
 	Clock     clock.Clock
 	Redact    func(string) string // takes secrets out of a text
 }
@@ -41,7 +40,7 @@ type Target struct {
 	config      Config
 	client      *client.Client
 	calibration workload.Calibration
-	dag         *workload.DAG // nil but for the workload dag
+	contents    *workload.Contents // of the workload's file; nil where it names none
 	spent       Spent
 }
 
@@ -82,7 +81,7 @@ func Header(spec schema.Spec, lookupEnv func(string) (string, bool)) http.Header
 //
 // An error says why no point can be measured and what to do about it, one line a reason.
 func Prepare(ctx context.Context, config Config) (*Target, Ready, error) {
-	dag, err := sessionsOf(config)
+	contents, err := config.Files.planned(config.Spec.Workload)
 	if err != nil {
 		return nil, Ready{}, err
 	}
@@ -96,7 +95,7 @@ func Prepare(ctx context.Context, config Config) (*Target, Ready, error) {
 	if err != nil {
 		return nil, Ready{}, err
 	}
-	t := &Target{config: config, client: made, dag: dag}
+	t := &Target{config: config, client: made, contents: contents}
 	ready, err := t.ready(ctx)
 	if err != nil {
 		made.Close()
@@ -241,10 +240,7 @@ func (t *Target) seed(job Job) workload.Seed {
 
 // source makes the sessions of a job.
 func (t *Target) source(job Job) (*workload.Source, error) {
-	if t.dag != nil {
-		return workload.NewDAG(t.dag, t.config.Spec, t.seed(job), t.calibration)
-	}
-	return workload.New(t.config.Spec, t.seed(job), t.calibration)
+	return workload.NewFrom(t.contents, t.config.Spec, t.seed(job), t.calibration)
 }
 
 // Job is one measurement of a point. The seed of its arrivals and cancellations is made here, and so is the length of the probe.

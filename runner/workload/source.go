@@ -20,7 +20,7 @@ type sessions interface {
 	session(at place) (*Session, error)
 }
 
-// New gives the source of a point's sessions, but for the workload dag: [NewDAG] does. Its prompts are as long as cal says; the zero Calibration is an estimate.
+// New gives the source of a point's sessions, but for a workload that names a file: [NewFrom] does. Its prompts are as long as cal says; the zero Calibration is an estimate.
 //
 // It is an error if spec has no workload, or an extra_body that [NewEncoder] refuses.
 func New(spec schema.Spec, seed Seed, cal Calibration) (*Source, error) {
@@ -37,7 +37,7 @@ func New(spec schema.Spec, seed Seed, cal Calibration) (*Source, error) {
 	case spec.Workload.Tree != nil:
 		return NewTree(ShapeOf(*spec.Workload.Tree), spec, seed, cal)
 	default:
-		return nil, errors.New("making requests: the sessions of the workload dag stand in a file")
+		return nil, errors.New("making requests: the sessions of the workload stand in a file")
 	}
 	return source, nil
 }
@@ -90,7 +90,7 @@ func newWriter(spec schema.Spec, seed Seed, promptTokens int64) (*writer, error)
 // workloadWriter gives the writer of the requests of spec's workload.
 func workloadWriter(spec schema.Spec, seed Seed) (*writer, error) {
 	switch w := spec.Workload; {
-	case w.Tree != nil, w.DAG != nil:
+	case w.Tree != nil, w.DAG != nil, w.Prompts != nil:
 		return newWriter(spec, seed, wholeNonce)
 	case w.Fixed == nil && w.Random == nil:
 		return nil, errors.New("making requests: the specification has no workload")

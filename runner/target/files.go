@@ -1,0 +1,70 @@
+package target
+
+import (
+	"fmt"
+	"sync"
+
+	"sweetspot/runner/workload"
+	"sweetspot/runner/workload/input"
+	"sweetspot/schema"
+)
+
+// Files are the files that specifications name. Each is read once, however many trials use it. They are safe for several goroutines.
+type Files struct {
+	open func(file string) (input.File, error)
+
+	mu   sync.Mutex
+	read map[string]*read // by the kind of workload and the file
+}
+
+type read struct {
+	contents *workload.Contents
+	err      error
+}
+
+// NewFiles gives the files that open opens, by their paths in a specification.
+func NewFiles(open func(file string) (input.File, error)) *Files {
+	return &Files{open: open, read: map[string]*read{}}
+}
+
+// Digest is the SHA-256, in hexadecimal, of the file that a workload names. An error names all that is wrong with it, a line each.
+func (f *Files) Digest(w schema.Workload) (string, error) {
+	contents, err := f.contents(w)
+	if err != nil {
+		return "", err
+	}
+	return contents.SHA256(), nil
+}
+
+// Sessions is how many sessions the file holds that a workload names; 0 where it names none or the file can't be read.
+func (f *Files) Sessions(w schema.Workload) int64 {
+	if contents, err := f.contents(w); err == nil && contents != nil {
+		return contents.Sessions()
+	}
+	return 0
+}
+
+func (f *Files) contents(w schema.Workload) (*workload.Contents, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	file, _ := w.File()
+	key := w.Name() + " " + file
+	if f.read[key] == nil {
+		contents, err := workload.ReadContents(w, f.open)
+		f.read[key] = &read{contents, err}
+	}
+	return f.read[key].contents, f.read[key].err
+}
+
+// planned are the contents of a trial's file, which must be what the run was planned with; nil where it names none.
+func (f *Files) planned(w schema.Workload) (*workload.Contents, error) {
+	file, sum := w.File()
+	if file == "" {
+		return nil, nil
+	}
+	contents, err := f.contents(w)
+	if err == nil && sum != "" && sum != contents.SHA256() {
+		err = fmt.Errorf("%s is not the file that the run was planned with: its SHA-256 is %s, not %s", file, contents.SHA256(), sum)
+	}
+	return contents, err
+}

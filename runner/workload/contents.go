@@ -1,0 +1,91 @@
+package workload
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+
+	"sweetspot/runner/workload/input"
+	"sweetspot/schema"
+)
+
+// Contents is what the file of a workload holds. It can be used for several sources at once.
+type Contents struct {
+	sum     string
+	entries int64
+	dag     *DAG
+	prompts *input.Book[prompt]
+}
+
+// ReadContents reads the file that a workload names, nil where it names none. An error names all that is wrong with the file, a line each; each line
+// begins with the file's path as it stands in the workload.
+func ReadContents(w schema.Workload, open func(file string) (input.File, error)) (*Contents, error) {
+	name, _ := w.File()
+	opened := func() (input.File, error) { return open(name) }
+	switch {
+	case name == "":
+		return nil, nil
+	case w.DAG != nil:
+		return dagContents(name, opened)
+	case w.Prompts != nil:
+		book, err := input.Read(name, opened, input.JSONL{}, parsePrompt)
+		if err != nil {
+			return nil, err
+		}
+		return &Contents{sum: book.SHA256(), entries: book.Len(), prompts: book}, nil
+	}
+	return nil, fmt.Errorf("reading %s: the workload %s reads no file", name, w.Name())
+}
+
+// SHA256 is the digest of the file, in hexadecimal.
+func (c *Contents) SHA256() string { return c.sum }
+
+// Sessions is how many sessions the file holds: those after them are the same again, each with a nonce of its own where prompts are isolated.
+func (c *Contents) Sessions() int64 { return c.entries }
+
+// maxDAG is how large a file of session trees may be, in bytes: it is kept whole.
+const maxDAG = 1 << 30
+
+func dagContents(name string, open func() (input.File, error)) (*Contents, error) {
+	file, err := open()
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	content, err := io.ReadAll(io.NewSectionReader(file, 0, maxDAG+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("reading %s: %w", name, err)
+	case len(content) > maxDAG:
+		return nil, fmt.Errorf("%s is larger than %d GiB", name, maxDAG>>30)
+	}
+	dag, err := ReadDAG(name, bytes.NewReader(content))
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(content)
+	return &Contents{sum: hex.EncodeToString(sum[:]), entries: int64(dag.Roots()), dag: dag}, nil
+}
+
+// NewFrom gives the source of a point's sessions, as [New] does, of a workload that may name a file; contents is what that holds.
+func NewFrom(contents *Contents, spec schema.Spec, seed Seed, cal Calibration) (*Source, error) {
+	switch {
+	case contents == nil:
+		return New(spec, seed, cal)
+	case contents.dag != nil:
+		return NewDAG(contents.dag, spec, seed, cal)
+	}
+	return newPrompts(contents.prompts, spec, seed, cal)
+}
+
+// turned is the entry of a file with n that a place has: those of the measured phase in order, the others from the other end, so that warmup is
+// disjoint from it where there are enough. After the last comes the first again.
+func turned(at place, n int64) int64 {
+	i := int64(at>>phaseBits) % n
+	if at%(1<<phaseBits) != inMeasured {
+		return n - 1 - i
+	}
+	return i
+}
