@@ -201,8 +201,8 @@ func TestATreeAtCapsOfOne(t *testing.T) {
 	}
 	session := func(measure.Phase, int64) (*workload.Session, error) {
 		first, last := request("root 0"), request("root 2")
-		first.Forks = []workload.Fork{{Session: child("left"), Inherits: true}, {Session: child("right")}}
-		last.Join, last.Delay = true, 2*time.Second
+		first.Forks = []workload.Fork{{Session: child("left"), Inherits: true, JoinAt: 2}, {Session: child("right"), JoinAt: 2}}
+		last.Delay = 2 * time.Second
 		return &workload.Session{Turns: []workload.Turn{first, {Delay: time.Second}, last}}, nil
 	}
 	load := schema.PointLoad{Concurrency: positive(1), RequestConcurrency: positive(1), PrefillConcurrency: positive(1)}

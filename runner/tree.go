@@ -69,15 +69,42 @@ func (e *engine) close(t *tree) clock.Instant {
 	return now
 }
 
+// joins are the forks of a session that run, by the turn that waits for them.
+type joins map[int]*sync.WaitGroup
+
+// start counts a fork that begins. done must be called when it has ended.
+func (j *joins) start(at int) (done func()) {
+	if *j == nil {
+		*j = joins{}
+	}
+	running := (*j)[at]
+	if running == nil {
+		running = new(sync.WaitGroup)
+		(*j)[at] = running
+	}
+	running.Add(1)
+	return running.Done
+}
+
+// wait waits for the forks that join a turn. It is false where there are none.
+func (j joins) wait(turn int) bool {
+	running := j[turn]
+	if running == nil {
+		return false
+	}
+	running.Wait()
+	return true
+}
+
 // walk goes through the turns of a session of t, of which answers came before and first is the first request if it is made already. It returns
 // when the session and all its forks have ended.
 func (e *engine) walk(t *tree, s *workload.Session, answers []workload.Answer, first *workload.Request, ready clock.Instant) {
 	var forks sync.WaitGroup
 	defer forks.Wait()
+	var joined joins
 	for i := range s.Turns {
 		turn := &s.Turns[i]
-		if turn.Join && i > 0 {
-			forks.Wait()
+		if joined.wait(i) {
 			ready = e.clock.Now()
 		}
 		answer, ok := e.turn(t, turn, answers, first, ready)
@@ -93,7 +120,9 @@ func (e *engine) walk(t *tree, s *workload.Session, answers []workload.Answer, f
 			if fork.Inherits {
 				inherited = answers[:len(answers):len(answers)] // what either appends is its own
 			}
+			done := joined.start(fork.JoinAt)
 			forks.Go(func() {
+				defer done()
 				e.guard("a fork", func() { e.walk(t, fork.Session, inherited, nil, ended) })
 			})
 		}

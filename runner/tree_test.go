@@ -24,13 +24,14 @@ import (
 type shape struct{ turns []turnShape }
 
 type turnShape struct {
-	join, virtual bool
-	delay         time.Duration
-	forks         []forkShape
+	virtual bool
+	delay   time.Duration
+	forks   []forkShape
 }
 
 type forkShape struct {
 	inherits bool
+	joinAt   int // the turn that waits for it; 0: none
 	shape    shape
 }
 
@@ -38,15 +39,22 @@ func drawShape(t *rapid.T, depth int) shape {
 	var s shape
 	for range rapid.IntRange(1, 4).Draw(t, "turns") {
 		turn := turnShape{
-			join: rapid.Bool().Draw(t, "join"), virtual: rapid.IntRange(0, 3).Draw(t, "virtual") == 0,
-			delay: time.Duration(rapid.IntRange(0, 3).Draw(t, "delay")) * 7 * time.Millisecond,
+			virtual: rapid.IntRange(0, 3).Draw(t, "virtual") == 0,
+			delay:   time.Duration(rapid.IntRange(0, 3).Draw(t, "delay")) * 7 * time.Millisecond,
 		}
 		if depth > 0 {
 			for range rapid.IntRange(0, 2).Draw(t, "forks") {
-				turn.forks = append(turn.forks, forkShape{rapid.Bool().Draw(t, "inherits"), drawShape(t, depth-1)})
+				turn.forks = append(turn.forks, forkShape{inherits: rapid.Bool().Draw(t, "inherits"), shape: drawShape(t, depth-1)})
 			}
 		}
 		s.turns = append(s.turns, turn)
+	}
+	for i, turn := range s.turns[:len(s.turns)-1] {
+		for f := range turn.forks {
+			if rapid.Bool().Draw(t, "joins") {
+				turn.forks[f].joinAt = rapid.IntRange(i+1, len(s.turns)-1).Draw(t, "join at")
+			}
+		}
 	}
 	return s
 }
@@ -57,7 +65,7 @@ func (s shape) session(path string, before []string, fault *atomic.Pointer[strin
 	session := &workload.Session{Turns: make([]workload.Turn, len(s.turns))}
 	for i, turn := range s.turns {
 		at := fmt.Sprintf("%s%d", path, i)
-		made := workload.Turn{Join: turn.join, Delay: turn.delay}
+		made := workload.Turn{Delay: turn.delay}
 		expected := slices.Clone(before)
 		if !turn.virtual {
 			made.Build = func(answers []workload.Answer) (workload.Request, error) {
@@ -79,7 +87,9 @@ func (s shape) session(path string, before []string, fault *atomic.Pointer[strin
 			if fork.inherits {
 				inherited = before
 			}
-			made.Forks = append(made.Forks, workload.Fork{Session: fork.shape.session(fmt.Sprintf("%s.%d/", at, f), inherited, fault), Inherits: fork.inherits})
+			made.Forks = append(made.Forks, workload.Fork{
+				Session: fork.shape.session(fmt.Sprintf("%s.%d/", at, f), inherited, fault), Inherits: fork.inherits, JoinAt: fork.joinAt,
+			})
 		}
 		session.Turns[i] = made
 	}
@@ -298,11 +308,10 @@ type walker struct {
 func (w walker) walk(s shape, path string, ready clock.Instant) (ended clock.Instant, err error) {
 	ended = ready
 	var forks clock.Instant
+	joins := map[int]clock.Instant{} // the last end of the forks that join a turn
 	defer func() { ended = max(ended, forks) }()
 	for i, turn := range s.turns {
-		if turn.join {
-			ready = max(ready, forks)
-		}
+		ready = max(ready, joins[i])
 		ready = ready.Add(turn.delay)
 		at := fmt.Sprintf("%s%d", path, i)
 		if !turn.virtual {
@@ -325,7 +334,7 @@ func (w walker) walk(s shape, path string, ready clock.Instant) (ended clock.Ins
 			if err != nil {
 				return ended, err
 			}
-			forks = max(forks, end)
+			forks, joins[fork.joinAt] = max(forks, end), max(joins[fork.joinAt], end)
 		}
 	}
 	return ended, nil

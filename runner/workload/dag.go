@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"time"
 )
 
@@ -58,7 +57,8 @@ func (f *dagFork) UnmarshalJSON(text []byte) error {
 	return strictly(text, (*object)(f))
 }
 
-// dagSpawn is spawned sessions and the turn that waits for them: a session's id alone, or an object. Without JoinAt it is the next turn.
+// dagSpawn is spawned sessions and the turn that waits for them: a session's id alone, or an object. Without JoinAt it is the next turn; where there
+// is none, nobody waits.
 type dagSpawn struct {
 	Children []string `json:"children"`
 	JoinAt   *int     `json:"join_at"`
@@ -140,7 +140,7 @@ func (s *dagSession) check() error {
 			return fmt.Errorf("turn %d of session %q: %w", i, s.ID, err)
 		}
 	}
-	return s.checkJoins()
+	return nil
 }
 
 func (t *dagTurn) check(index, turns int) error {
@@ -196,45 +196,13 @@ func (t *dagTurn) spawned() []string {
 	return ids
 }
 
-// joins lists the turns, later than index, at which what the turn spawned is waited for.
-func (t *dagTurn) joins(index, turns int) []int {
-	var at []int
-	for _, spawn := range t.Spawns {
-		switch {
-		case spawn.JoinAt != nil:
-			at = append(at, *spawn.JoinAt)
-		case index+1 < turns:
-			at = append(at, index+1)
-		}
+// joins is the turn that waits for a spawn of turn index; 0 where none does.
+func (s dagSpawn) joins(index, turns int) int {
+	switch {
+	case s.JoinAt != nil:
+		return *s.JoinAt
+	case index+1 < turns:
+		return index + 1
 	}
-	return at
-}
-
-// checkJoins refuses what a turn that waits for all earlier forks can't express: waiting for some while others run on.
-func (s *dagSession) checkJoins() error {
-	for at := range s.Turns {
-		if !s.joinsAt(at) {
-			continue
-		}
-		if len(s.PreSpawns) > 0 {
-			return fmt.Errorf("turn %d of session %q waits for spawns while those of pre_session_spawns run on: that can't be replayed yet", at, s.ID)
-		}
-		for i := range at {
-			later := slices.ContainsFunc(s.Turns[i].joins(i, len(s.Turns)), func(join int) bool { return join > at })
-			if later || len(s.Turns[i].Forks) > 0 {
-				return fmt.Errorf("turn %d of session %q waits for spawns while others of turn %d run on: that can't be replayed yet", at, s.ID, i)
-			}
-		}
-	}
-	return nil
-}
-
-// joinsAt reports whether a turn waits for what earlier ones spawned.
-func (s *dagSession) joinsAt(at int) bool {
-	for i := range at {
-		if slices.Contains(s.Turns[i].joins(i, len(s.Turns)), at) {
-			return true
-		}
-	}
-	return false
+	return 0
 }

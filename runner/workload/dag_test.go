@@ -99,9 +99,6 @@ func TestATurnOfADAGSetsItsOwnFields(t *testing.T) {
 	if requests["1"].request.OutputTokens != 50 || requests["2"].request.OutputTokens != 0 {
 		t.Errorf("output tokens %d and %d", requests["1"].request.OutputTokens, requests["2"].request.OutputTokens)
 	}
-	if requests["1"].turn.Join || !requests["2.0:1"].turn.Join {
-		t.Error("the turn behind the spawns alone joins")
-	}
 	if requests["2.1:0"].request.WantText || !requests["2"].request.WantText {
 		t.Error("the answers that later turns carry, and no others, are kept")
 	}
@@ -150,6 +147,45 @@ func TestRootsOfADAGComeInTurn(t *testing.T) {
 	}
 }
 
+// The turns of the session that pre_session_spawns starts stand behind one that sends nothing, and what joins them moves with them.
+func TestSpawnsJoinTheTurnThatTheFileNames(t *testing.T) {
+	dag := readDAG(t, `{"session_id": "root", "pre_session_spawns": ["p"], "turns": [
+{"messages": [{"role": "user", "content": "0"}], "spawns": ["a", {"children": ["b", "c"], "join_at": 3}], "forks": [{"child": "f", "background": true}]},
+{"messages": [{"role": "user", "content": "1"}], "spawns": [{"children": ["d"], "join_at": 2}]},
+{"messages": [{"role": "user", "content": "2"}]},
+{"messages": [{"role": "user", "content": "3"}], "spawns": ["e"]}]}
+{"session_id": "p", "turns": [{"messages": [{"role": "user", "content": "p"}], "spawns": ["a"]},
+{"messages": [{"role": "user", "content": "after a"}]}]}
+{"session_id": "a", "turns": [{"messages": [{"role": "user", "content": "a"}]}]}
+{"session_id": "b", "turns": [{"messages": [{"role": "user", "content": "b"}]}]}
+{"session_id": "c", "turns": [{"messages": [{"role": "user", "content": "c"}]}]}
+{"session_id": "d", "turns": [{"messages": [{"role": "user", "content": "d"}]}]}
+{"session_id": "e", "turns": [{"messages": [{"role": "user", "content": "e"}]}]}
+{"session_id": "f", "turns": [{"messages": [{"role": "user", "content": "f"}]}]}`)
+	source, err := NewDAG(dag, chatSpec("shared"), Seed{}, Calibration{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	session, err := source.Session(measure.Measured, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got [][]int
+	for _, turn := range session.Turns {
+		var joins []int
+		for _, fork := range turn.Forks {
+			joins = append(joins, fork.JoinAt)
+		}
+		got = append(got, joins)
+	}
+	if diff := cmp.Diff([][]int{{0}, {0, 2, 4, 4}, {3}, nil, {0}}, got); diff != "" {
+		t.Errorf("forks by the turn that waits for them (-want +got):\n%s", diff)
+	}
+	if inner := session.Turns[0].Forks[0].Session.Turns[0].Forks[0].JoinAt; inner != 1 {
+		t.Errorf("in a session without pre_session_spawns turn %d waits for what turn 0 spawned, want 1", inner)
+	}
+}
+
 func TestBadDAGsAreRefusedLineByLine(t *testing.T) {
 	turn := func(fields string) string { return `{"messages": [{"role": "user", "content": "x"}]` + fields + `}` }
 	session := func(id, rest string, turns ...string) string {
@@ -177,14 +213,6 @@ func TestBadDAGsAreRefusedLineByLine(t *testing.T) {
 			`agents.jsonl:2: session "b" forks "c", which "a" forks too`,
 		},
 		"cycle": {session("a", "", turn(`, "spawns": ["b"]`)) + session("b", "", turn(`, "spawns": ["a"]`)), "sessions start each other: a > b > a"},
-		"join of some": {
-			session("a", "", turn(`, "spawns": ["b", {"children": ["c"], "join_at": 2}]`), turn(""), turn("")) + session("b", "", turn("")) + session("c", "", turn("")),
-			"while others of turn 0 run on",
-		},
-		"join beside pre-spawns": {
-			session("a", `, "pre_session_spawns": ["b"]`, turn(`, "spawns": ["b"]`), turn("")) + session("b", "", turn("")),
-			"while those of pre_session_spawns run on",
-		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := ReadDAG("agents.jsonl", strings.NewReader(c.text))

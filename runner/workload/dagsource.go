@@ -150,9 +150,11 @@ type dagSaid struct {
 func (r *replay) session(s *dagSession, h []dagSaid) *Session {
 	session := &Session{}
 	opens := len(h) == 0
+	before := 0 // turns that the line does not have
 	if len(s.PreSpawns) > 0 {
-		session.Turns = append(session.Turns, Turn{Forks: r.fork(s.PreSpawns, nil)})
+		session.Turns = append(session.Turns, Turn{Forks: r.fork(s.PreSpawns, nil, 0)})
 		h = append(slices.Clip(h), dagSaid{})
+		before = 1
 	}
 	for i := range s.Turns {
 		if r.turns++; r.turns > mostTurns {
@@ -164,21 +166,28 @@ func (r *replay) session(s *dagSession, h []dagSaid) *Session {
 			said.nonce = r.writer.nonces.append(nil, place(mix(uint64(r.at)+1)+uint64(r.turns)))
 		}
 		h = append(slices.Clip(h), said)
+		forks := r.fork(turn.forked(), h, 0)
+		for _, spawn := range turn.Spawns {
+			joins := spawn.joins(i, len(s.Turns))
+			if joins > 0 {
+				joins += before
+			}
+			forks = append(forks, r.fork(spawn.Children, nil, joins)...)
+		}
 		session.Turns = append(session.Turns, Turn{
-			Join:  s.joinsAt(i),
 			Delay: time.Duration(turn.Delay * float64(time.Millisecond)),
 			Build: buildDAG(h, i+1 < len(s.Turns) || len(turn.Forks) > 0),
-			Forks: append(r.fork(turn.forked(), h), r.fork(turn.spawned(), nil)...),
+			Forks: forks,
 		})
 	}
 	return session
 }
 
-// fork makes the sessions of lines; with h they inherit it.
-func (r *replay) fork(ids []string, h []dagSaid) []Fork {
+// fork makes the sessions of lines; with h they inherit it. The turn with the index joinAt waits for them, where it is above 0.
+func (r *replay) fork(ids []string, h []dagSaid, joinAt int) []Fork {
 	var forks []Fork
 	for _, id := range ids {
-		forks = append(forks, Fork{Session: r.session(r.dag.sessions[id], h), Inherits: h != nil})
+		forks = append(forks, Fork{Session: r.session(r.dag.sessions[id], h), Inherits: h != nil, JoinAt: joinAt})
 	}
 	return forks
 }

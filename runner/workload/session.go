@@ -21,11 +21,10 @@ type Session struct {
 	Turns []Turn
 }
 
-// Turn is one step of a session: it waits, thinks, sends, and forks.
+// Turn is one step of a session: it waits for the forks that join it, thinks, sends, and forks.
 type Turn struct {
-	// Join makes the turn wait until the forks started by earlier turns of its session have ended.
-	Join bool
-	// Delay is the think time between the end of the turn before (and of what it joins), or the start of the session, and this turn's being ready.
+	// Delay is the think time between the end of the turn before (and of the forks that join this one), or the start of the session, and this
+	// turn's being ready.
 	Delay time.Duration
 	// Build makes the turn's request from the answers of the turns before it in its session, those of the session it was forked from first: one for
 	// each turn, empty for a virtual one. The first turn's of a root is called with none, by another goroutine than the others'.
@@ -39,4 +38,7 @@ type Turn struct {
 type Fork struct {
 	Session  *Session
 	Inherits bool
+	// JoinAt is the turn of the session that forked, by its index, that waits until the fork has ended: one behind the turn that forked. 0: no turn
+	// does, and the fork runs in the background.
+	JoinAt int
 }

@@ -103,7 +103,7 @@ type grower struct {
 func (g *grower) grow(h history, depth int64) *Session {
 	count := max(1, g.shape.Turns.draw(g.random))
 	session := &Session{}
-	forked := false
+	var running []*Fork // of earlier turns, that no turn waits for yet
 	for i := int64(0); i < count && g.turns <= mostTurns; i++ {
 		var delay time.Duration
 		if i > 0 {
@@ -113,9 +113,16 @@ func (g *grower) grow(h history, depth int64) *Session {
 		h = h.with(words)
 		forks := g.fork(h, depth)
 		turn := g.writer.turn(h, delay, i+1 < count || inherited(forks), asked)
-		turn.Join = forked && g.happens(g.shape.JoinShare)
 		turn.Forks = forks
-		forked = forked && !turn.Join || len(forks) > 0
+		if len(running) > 0 && g.happens(g.shape.JoinShare) {
+			for _, fork := range running {
+				fork.JoinAt = int(i)
+			}
+			running = nil
+		}
+		for n := range forks {
+			running = append(running, &forks[n])
+		}
 		session.Turns = append(session.Turns, turn)
 	}
 	return session

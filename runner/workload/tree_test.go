@@ -114,33 +114,46 @@ func TestForksInheritOrStartAfresh(t *testing.T) {
 	}
 }
 
-func TestTurnsJoinOnlyBehindForks(t *testing.T) {
+func TestForksJoinTheNextTurnThatWaits(t *testing.T) {
 	shape := plainShape()
-	shape.Turns, shape.JoinShare = constant(4), 100
-	for _, r := range walk(t, treeAt(t, shape, Seed{}, 0)) {
-		if r.turn.Join {
-			t.Errorf("turn %s joins, and nothing forked", r.path)
-		}
-	}
-	shape.Depth, shape.ForkWidth = 1, constant(1)
-	session := treeAt(t, shape, Seed{}, 0)
-	for i, turn := range session.Turns {
-		if turn.Join != (i > 0) {
-			t.Errorf("turn %d joins: %v", i, turn.Join)
+	shape.Turns, shape.Depth, shape.ForkWidth, shape.JoinShare = constant(4), 1, constant(2), 100
+	for i, turn := range treeAt(t, shape, Seed{}, 0).Turns {
+		for _, fork := range turn.Forks {
+			if want := (i + 1) % 4; fork.JoinAt != want {
+				t.Errorf("turn %d waits for a fork of turn %d, want %d", fork.JoinAt, i, want)
+			}
 		}
 	}
 	shape.JoinShare = 0
 	for i, turn := range treeAt(t, shape, Seed{}, 0).Turns {
-		if turn.Join {
-			t.Errorf("turn %d joins, and none should", i)
+		for _, fork := range turn.Forks {
+			if fork.JoinAt != 0 {
+				t.Errorf("turn %d waits for a fork of turn %d, and none should", fork.JoinAt, i)
+			}
 		}
+	}
+	shape.JoinShare = 50
+	waits, runsOn := 0, 0 // forks that the next turn waits for, and that a later one does
+	for index := range int64(50) {
+		for i, turn := range treeAt(t, shape, Seed{}, index).Turns {
+			switch at := turn.Forks[0].JoinAt; {
+			case at == i+1:
+				waits++
+			case at > i+1:
+				runsOn++
+			case at != 0:
+				t.Errorf("turn %d waits for a fork of turn %d", at, i)
+			}
+		}
+	}
+	if waits < 50 || runsOn < 20 {
+		t.Errorf("of 150 turns that forked before another, %d joined the next and %d a later one", waits, runsOn)
 	}
 }
 
 // outline is the shape of a tree, without its text.
 func outline(s *Session) any {
 	type turn struct {
-		Join   bool
 		Delay  time.Duration
 		Output int64
 		Forks  []any
@@ -148,9 +161,9 @@ func outline(s *Session) any {
 	var turns []turn
 	for _, x := range s.Turns {
 		request, _ := x.Build(make([]Answer, 1000))
-		one := turn{Join: x.Join, Delay: x.Delay, Output: request.OutputTokens}
+		one := turn{Delay: x.Delay, Output: request.OutputTokens}
 		for _, fork := range x.Forks {
-			one.Forks = append(one.Forks, fork.Inherits, outline(fork.Session))
+			one.Forks = append(one.Forks, fork.Inherits, fork.JoinAt, outline(fork.Session))
 		}
 		turns = append(turns, one)
 	}
