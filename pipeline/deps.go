@@ -52,7 +52,8 @@ type ServiceStarting struct{ Trials []*Trial }
 // TrialStarted is that the points of a trial are about to be measured.
 type TrialStarted struct{ Trial *Trial }
 
-// PointStarted is that a measurement is about to begin: the Index-th of Total that this execution makes, from 0.
+// PointStarted is that a measurement is about to begin: the Index-th of Total that this execution makes, from 0; those that verify are counted by
+// themselves.
 type PointStarted struct {
 	Job          Job
 	Index, Total int
@@ -66,6 +67,9 @@ type PointDone struct {
 
 // PointSkipped is that a measurement need not be made again.
 type PointSkipped struct{ Point measure.Point }
+
+// Verifying is that the points of a trial, which won, are about to be measured again.
+type Verifying struct{ Trial *Trial }
 
 // Note is something the person should know beside the figures.
 type Note struct{ Text string }

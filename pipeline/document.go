@@ -52,7 +52,18 @@ func newDocument(plan *Plan, id string, status results.Status, rows map[results.
 	}
 	d.Across = selector.Across(d.Trials, selector.Rule(rule))
 	d.Winner = d.Across.TrialID
+	if plan.Verify {
+		d.verify(plan, rows, rule)
+	}
 	return d
+}
+
+// winners are the rankings that have a winner each: one, or one for each workload.
+func (d *Document) winners() []selector.Winner {
+	if len(d.Across.Groups) > 0 {
+		return d.Across.Groups
+	}
+	return []selector.Winner{d.Across}
 }
 
 // unfinished reports whether a repeat of the point was not measured to its end.
@@ -64,7 +75,7 @@ func unfinished(p selector.Judged) bool {
 const (
 	ExitInterrupted = 130 // the person stopped the run
 	ExitFailed      = 1   // a point is incomplete or has no ok request, or there is no winner
-	ExitInfeasible  = 3   // with strict: the winner does not meet the limits
+	ExitInfeasible  = 3   // with strict: the winner does not meet the limits, or did not reproduce
 	ExitGood        = 0
 )
 
@@ -75,18 +86,22 @@ func (d *Document) Exit(strict bool) int {
 		return ExitInterrupted
 	}
 	for _, trial := range d.Trials {
-		if slices.ContainsFunc(trial.Points, func(p selector.Judged) bool { return p.Status != string(measure.PointCompleted) }) {
+		points := trial.Points
+		if trial.Verification != nil {
+			points = slices.Concat(points, trial.Verification.Points)
+		}
+		if slices.ContainsFunc(points, func(p selector.Judged) bool { return p.Status != string(measure.PointCompleted) }) {
 			return ExitFailed
 		}
 	}
-	winners := d.Across.Groups
-	if len(winners) == 0 {
-		winners = []selector.Winner{d.Across}
-	}
+	winners := d.winners()
 	if slices.ContainsFunc(winners, func(w selector.Winner) bool { return w.TrialID == nil }) {
 		return ExitFailed
 	}
 	if strict && slices.ContainsFunc(winners, func(w selector.Winner) bool { return !w.Feasible }) {
+		return ExitInfeasible
+	}
+	if strict && slices.ContainsFunc(d.Trials, func(v selector.Verdict) bool { return v.Verification != nil && !*v.Verification.Reproduced }) {
 		return ExitInfeasible
 	}
 	return ExitGood

@@ -22,10 +22,11 @@ type execution struct {
 	done map[results.PointRepeat]measure.Point // those that need not be made again
 	next map[results.PointRepeat]int64         // the attempt that comes next
 
-	judged map[string]bool // trials whose verdict is stored
-	index  int             // of the next measurement among total
-	total  int
-	notes  []string
+	judged   map[string]bool // trials whose verdict is stored
+	verified map[string]bool // those of which it is stored with what was measured again
+	index    int             // of the next measurement among total
+	total    int
+	notes    []string
 }
 
 // Execute measures what the run does not have yet, in the plan's order, and stores each measurement when it has ended and each trial's verdict when
@@ -38,6 +39,9 @@ func Execute(ctx context.Context, plan *Plan, run *results.Writer, deps Deps) (r
 		return results.Failed, err
 	}
 	err := e.trials(ctx)
+	if err == nil {
+		err = e.verify(ctx)
+	}
 	status := e.status()
 	if err != nil {
 		status = results.Failed
@@ -66,7 +70,7 @@ func (e *execution) begin() error {
 
 // lookAround finds what earlier executions stored. A measurement whose files are not whole is made again.
 func (e *execution) lookAround() {
-	e.rows, e.judged = map[results.PointRepeat]measure.Point{}, map[string]bool{}
+	e.rows, e.judged, e.verified = map[results.PointRepeat]measure.Point{}, map[string]bool{}, map[string]bool{}
 	rows, _ := e.run.Points() // what is broken is named below
 	for _, row := range rows {
 		e.rows[results.MeasurementOf(row.Keys).Of()] = row
@@ -84,6 +88,7 @@ func (e *execution) lookAround() {
 	trials, _ := e.run.Trials() // one that is broken is judged again
 	for _, row := range trials {
 		e.judged[row.TrialID] = true
+		e.verified[row.TrialID] = e.verified[row.TrialID] || row.Stage == stageVerify
 	}
 }
 
@@ -96,9 +101,12 @@ func (e *execution) end(status results.Status) error {
 }
 
 // pending are the measurements of a trial that are still to be made.
-func (e *execution) pending(trial *Trial) []Job {
+func (e *execution) pending(trial *Trial) []Job { return e.unmade(e.plan.Jobs(trial)) }
+
+// unmade are those of some measurements that are still to be made.
+func (e *execution) unmade(all []Job) []Job {
 	var jobs []Job
-	for _, job := range e.plan.Jobs(trial) {
+	for _, job := range all {
 		if _, done := e.done[job.of()]; done {
 			continue
 		}
@@ -136,7 +144,7 @@ func (e *execution) sharing(ctx context.Context, trials []Trial) error {
 
 func (e *execution) trial(ctx context.Context, service *starter, trial *Trial) error {
 	jobs := e.pending(trial)
-	e.skip(trial)
+	e.skip(e.plan.Jobs(trial))
 	if len(jobs) > 0 && !e.stopped(ctx) {
 		e.observe(TrialStarted{trial})
 		if err := e.points(ctx, service, trial, jobs); err != nil {
@@ -147,8 +155,8 @@ func (e *execution) trial(ctx context.Context, service *starter, trial *Trial) e
 }
 
 // skip tells the observer of measurements that are there already.
-func (e *execution) skip(trial *Trial) {
-	for _, job := range e.plan.Jobs(trial) {
+func (e *execution) skip(all []Job) {
+	for _, job := range all {
 		if row, done := e.done[job.of()]; done {
 			e.observe(PointSkipped{row})
 		}
@@ -201,16 +209,35 @@ func (e *execution) preflight(ctx context.Context, service Service, trial *Trial
 
 // status is what the run has come to: every measurement is there, or was tried, or was not.
 func (e *execution) status() results.Status {
-	status := results.Completed
+	var all []Job
 	for i := range e.plan.Trials {
-		for _, job := range e.plan.Jobs(&e.plan.Trials[i]) {
-			row, tried := e.rows[job.of()]
-			switch {
-			case !tried || row.Status == measure.PointInterrupted:
-				return results.Interrupted
-			case row.Status != measure.PointCompleted:
-				status = results.Failed
-			}
+		all = append(all, e.plan.Jobs(&e.plan.Trials[i])...)
+	}
+	status := e.statusOf(all)
+	if status == results.Interrupted {
+		return status
+	}
+	for _, trial := range e.toVerify() {
+		if of := e.statusOf(e.plan.VerifyJobs(trial)); of != results.Completed {
+			status = of
+		}
+		if status == results.Interrupted {
+			break
+		}
+	}
+	return status
+}
+
+// statusOf is what some measurements have come to.
+func (e *execution) statusOf(jobs []Job) results.Status {
+	status := results.Completed
+	for _, job := range jobs {
+		row, tried := e.rows[job.of()]
+		switch {
+		case !tried || row.Status == measure.PointInterrupted:
+			return results.Interrupted
+		case row.Status != measure.PointCompleted:
+			status = results.Failed
 		}
 	}
 	return status

@@ -16,11 +16,21 @@ type TrialDone struct {
 
 // judgeTrial judges the points of a trial by a rule, on the last row of each measurement.
 func judgeTrial(trial *Trial, rows map[results.PointRepeat]measure.Point, rule results.Rule) selector.Verdict {
+	return judgeFrom(trial, 0, rows, rule)
+}
+
+// judgeAgain judges the points of a trial as they were measured to verify it.
+func judgeAgain(trial *Trial, rows map[results.PointRepeat]measure.Point, rule results.Rule) selector.Verdict {
+	return judgeFrom(trial, trial.Repeats, rows, rule)
+}
+
+// judgeFrom judges the repeats from first on, as many as there should be.
+func judgeFrom(trial *Trial, first int64, rows map[results.PointRepeat]measure.Point, rule results.Rule) selector.Verdict {
 	series := selector.Series{TrialID: trial.ID, TrialName: trial.Name, Workload: trial.Workload, Repeats: trial.Repeats}
 	for _, point := range trial.Points {
 		candidate := selector.Candidate{PointID: point.ID, Load: point.PointLoad}
 		for repeat := range trial.Repeats {
-			if row, there := rows[results.PointRepeat{PointID: point.ID, Repeat: repeat}]; there {
+			if row, there := rows[results.PointRepeat{PointID: point.ID, Repeat: first + repeat}]; there {
 				candidate.Repeats = append(candidate.Repeats, row)
 			}
 		}
@@ -36,7 +46,8 @@ func (e *execution) judge(trial *Trial, measured bool) error {
 	if !measured && e.judged[trial.ID] || !e.isBegun(trial) {
 		return nil
 	}
-	return e.run.WriteTrial(trial.ID, e.trialRows(trial, verdict))
+	delete(e.verified, trial.ID)
+	return e.run.WriteTrial(trial.ID, e.trialRows(trial, verdict, stageSweep))
 }
 
 func (e *execution) isBegun(trial *Trial) bool {
@@ -46,14 +57,14 @@ func (e *execution) isBegun(trial *Trial) bool {
 	})
 }
 
-func (e *execution) trialRows(trial *Trial, verdict selector.Verdict) []results.TrialRow {
+func (e *execution) trialRows(trial *Trial, verdict selector.Verdict, stage string) []results.TrialRow {
 	var rows []results.TrialRow
 	for _, judged := range verdict.Points {
 		row := results.TrialRow{Point: judged.Medians, Verdict: results.Verdict{
 			Eligible: judged.Eligible, Feasible: judged.Feasible, Selected: judged.Selected, Reasons: judged.Reasons,
 			ThroughputScaling: judged.ThroughputScaling, TTFTGrowth: judged.TTFTGrowth, LinearQueueing: judged.LinearQueueing,
 		}}
-		row.Keys = measure.Keys{RunID: e.run.ID(), TrialID: trial.ID, TrialName: trial.Name, PointID: judged.PointID, Stage: stageSweep}
+		row.Keys = measure.Keys{RunID: e.run.ID(), TrialID: trial.ID, TrialName: trial.Name, PointID: judged.PointID, Stage: stage}
 		row.Status = measure.PointStatus(judged.Status)
 		row.Workload, row.Model = trial.Spec.Workload.Name(), trial.Spec.Model
 		row.Cache, row.IgnoreEOS = trial.Spec.Request.Cache, trial.Spec.Request.IgnoreEOS

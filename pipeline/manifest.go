@@ -59,6 +59,9 @@ func SamePlan(begun, plan *Plan) error {
 	if err := sameMeasurements(begun, plan); err != nil {
 		return fmt.Errorf("%w; a changed preset starts a new run", err)
 	}
+	if begun.Verify != plan.Verify {
+		return fmt.Errorf("verify is %t in the preset, and the run was begun with %t; a changed preset starts a new run", plan.Verify, begun.Verify)
+	}
 	before, err := json.Marshal(begun.Rule)
 	if err != nil {
 		return err

@@ -19,6 +19,7 @@ type Plan struct {
 	Name          string       `json:"name"`
 	Rule          results.Rule `json:"rule"`
 	Trials        []Trial      `json:"trials"`
+	Verify        bool         `json:"verify,omitempty"` // the winner is measured again after all trials
 }
 
 // Trial is one configuration of everything but the load.
@@ -44,8 +45,11 @@ type Point struct {
 	WarmupRequests int64            `json:"warmup_requests"`
 }
 
-// stageSweep is the stage of every measurement that the ladder asks for.
-const stageSweep = "sweep"
+// The stages of a measurement: what the ladder asks for, and what is measured again to see whether the winner reproduces.
+const (
+	stageSweep  = "sweep"
+	stageVerify = "verify"
+)
 
 // Job is one measurement to make: a point can be run from it alone, on any machine that reaches the service and has the environment variables that it names.
 type Job struct {
@@ -88,7 +92,7 @@ func NewPlan(preset *schema.Preset) (*Plan, error) {
 	if err != nil {
 		return nil, fmt.Errorf("planning %s: %w", preset.Name, err)
 	}
-	plan := &Plan{SchemaVersion: results.SchemaVersion, Name: preset.Name, Rule: results.Rule{Limits: preset.Limits, Select: preset.Select}}
+	plan := &Plan{SchemaVersion: results.SchemaVersion, Name: preset.Name, Rule: results.Rule{Limits: preset.Limits, Select: preset.Select}, Verify: preset.Verify}
 	for _, t := range preset.Trials {
 		trial, err := newTrial(preset, t, loads)
 		if err != nil {
@@ -187,6 +191,17 @@ func (p *Plan) Jobs(trial *Trial) []Job {
 				DrainTimeout: trial.DrainTimeout, Seed: trial.Seed, Course: trial.Course, Limits: p.Rule.Limits,
 			})
 		}
+	}
+	return jobs
+}
+
+// VerifyJobs are the measurements that verify a trial: the same once more. Their repeats are numbered on from those of the sweep, so that their
+// requests are drawn anew and nothing that a service has cached helps.
+func (p *Plan) VerifyJobs(trial *Trial) []Job {
+	jobs := p.Jobs(trial)
+	for i := range jobs {
+		jobs[i].Stage = stageVerify
+		jobs[i].Repeat += trial.Repeats
 	}
 	return jobs
 }

@@ -19,7 +19,7 @@ func ReadRule(limits Limits, choice Select, changes []string) (Limits, Select, e
 	}
 	dropIdleStatistics(kept, changes)
 	text, err := json.Marshal(map[string]any{
-		"model": "any", "service": map[string]any{"simulator": struct{}{}}, "workload": map[string]any{"fixed": struct{}{}}, "limits": kept, "select": choice,
+		"model": "any", "service": map[string]any{"simulator": struct{}{}}, "workload": map[string]any{"fixed": struct{}{}}, "limits": kept, "select": choice, "verify": choice.Tolerance.Verify > 0,
 	})
 	if err != nil {
 		return limits, choice, fmt.Errorf("writing the rule: %w", err)

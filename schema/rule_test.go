@@ -23,6 +23,10 @@ func TestReadRule(t *testing.T) {
 	if without, _, err := ReadRule(limits, choice, []string{"limits.max_ttft=null"}); err != nil || without.MaxTTFT != nil {
 		t.Errorf("without a limit: %+v, %v", without, err)
 	}
+	choice.Tolerance.Verify = 0.2
+	if _, kept, err := ReadRule(limits, choice, nil); err != nil || kept.Tolerance.Verify != 0.2 {
+		t.Errorf("tolerance of a verification: %+v, %v", kept, err)
+	}
 	if _, _, err := ReadRule(limits, choice, []string{"limits.max_ttft=fast"}); err == nil {
 		t.Error("a limit that is none is accepted")
 	}

@@ -14,6 +14,7 @@ type Preset struct {
 	Load   Load    `json:"load"`
 	Limits Limits  `json:"limits"`
 	Select Select  `json:"select"`
+	Verify bool    `json:"verify,omitempty"` // the winner is measured once more, on a service started afresh
 }
 
 // Trial is one configuration of everything but the load.
@@ -282,6 +283,8 @@ type Tolerance struct {
 	InFlight     float64 `json:"in_flight"`     // least achieved over asked, of requests or sessions in flight
 	OutputLength float64 `json:"output_length"` // least achieved over asked, of output tokens with ignore_eos
 	Rate         float64 `json:"rate"`          // most deviation of the achieved request rate
+	// Verify is the most deviation of the winner's throughput when it is measured again. It is 0, and not in JSON, where nothing is measured again.
+	Verify float64 `json:"verify,omitempty"`
 }
 
 // Duration is a length of time that reads and writes as text, such as "500ms".

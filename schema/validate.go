@@ -76,6 +76,7 @@ type settings struct {
 	load   *Load
 	limits *Limits
 	choice *Select
+	verify bool
 }
 
 func (v *validator) preset(root *node) (*Preset, error) {
@@ -93,10 +94,11 @@ func (v *validator) preset(root *node) (*Preset, error) {
 	}
 	v.ineffective(root, all)
 	v.load(root, common, validated)
+	v.verification(root, common)
 	if len(v.problems) > 0 {
 		return nil, nil
 	}
-	return &Preset{Name: common.name, Trials: validated, Load: *common.load, Limits: *common.limits, Select: *common.choice}, nil
+	return &Preset{Name: common.name, Trials: validated, Load: *common.load, Limits: *common.limits, Select: *common.choice, Verify: common.verify}, nil
 }
 
 // fillTrials makes "baseline:" of YAML a trial without changes.
@@ -149,6 +151,8 @@ func (s *settings) take(name string, written []byte) error {
 	case "select":
 		s.choice = &Select{}
 		return decode(written, s.choice)
+	case "verify":
+		return decode(written, &s.verify)
 	}
 	return nil
 }
@@ -180,6 +184,23 @@ func (v *validator) ineffective(root *node, all []trial) {
 		if !slices.ContainsFunc(all, func(t trial) bool { return t.spec.at(o.path).comesFrom(o.place.file) }) {
 			message := "has no effect: every trial sets it as well; set it in the trials, as in --set trials.NAME." + o.path.String()
 			v.problems = append(v.problems, o.place.problem(message))
+		}
+	}
+}
+
+// verification takes the tolerance of a verification away where there is none, and reports one that was given.
+func (v *validator) verification(root *node, common *settings) {
+	if common.verify || common.choice == nil {
+		return
+	}
+	common.choice.Tolerance.Verify = 0
+	tolerance := root.at([]string{"select", "tolerance"})
+	if tolerance == nil {
+		return
+	}
+	for _, f := range tolerance.fields {
+		if f.name == "verify" {
+			v.problems = append(v.problems, f.key.problem("has no effect without verify: true: set that too, or leave this out"))
 		}
 	}
 }

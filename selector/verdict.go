@@ -38,6 +38,8 @@ type Verdict struct {
 	RequestsFailed int64    `json:"requests_failed"`
 	Notes          []string `json:"notes"` // what to know of the selected point, and where output is degenerate, a sentence each
 	Rule           Rule     `json:"rule"`
+
+	Verification *Verification `json:"verification,omitempty"` // of the winner of a run that measures it again; nil for all others
 }
 
 // Judged is a point with the verdict on it. As JSON it is a point of the results document: the load and the medians over the repeats under their

@@ -18,6 +18,9 @@ func (v Verdict) Text() string {
 	if winner := v.Winner(); winner != nil {
 		sentences = append(sentences, v.runnerUpText(), v.costText(winner), v.ladderText(winner), v.plateauText())
 	}
+	if v.Verification != nil {
+		sentences = append(sentences, v.Verification.text(v.Winner()))
+	}
 	sentences = append(sentences, v.failedText())
 	sentences = append(sentences, v.disagreements()...)
 	sentences = append(sentences, v.Notes...)

@@ -80,6 +80,8 @@ func eventLine(event pipeline.Event) string {
 		}
 	case pipeline.TrialStarted:
 		return fmt.Sprintf("trial %s: %s", e.Trial.Name, plural(len(e.Trial.Points), "point"))
+	case pipeline.Verifying:
+		return fmt.Sprintf("verifying trial %s: %s once more", e.Trial.Name, plural(len(e.Trial.Points), "point"))
 	case pipeline.PointDone:
 		return "  " + pointLine(e.Point)
 	case pipeline.PointSkipped:
@@ -94,7 +96,10 @@ func eventLine(event pipeline.Event) string {
 func pointLine(p measure.Point) string {
 	var b strings.Builder
 	b.WriteString(selector.LoadText(p.PointLoad))
-	if p.Repeat > 0 {
+	switch {
+	case p.Stage == "verify":
+		b.WriteString(", again")
+	case p.Repeat > 0:
 		fmt.Fprintf(&b, ", repeat %d", p.Repeat+1)
 	}
 	fmt.Fprintf(&b, ": %s, %d of %d ok", p.Status, p.OK, p.Issued)

@@ -150,9 +150,9 @@ type Keys struct {
 	TrialID   string `json:"trial_id" doc:"hash of the trial's configuration"`
 	TrialName string `json:"trial_name" doc:"the trial's name in the preset"`
 	PointID   string `json:"point_id" doc:"hash of the trial and the point's load"`
-	Repeat    int64  `json:"repeat" doc:"which measurement of the point, from 0"`
+	Repeat    int64  `json:"repeat" doc:"which measurement of the point, from 0; those that verify count on from the sweep's"`
 	Attempt   int64  `json:"attempt" doc:"which try at this repeat, from 0: a resumed run tries again"`
-	Stage     string `json:"stage" doc:"sweep, or verify"`
+	Stage     string `json:"stage" doc:"sweep, or verify: the winner's points, measured again"`
 }
 
 // RequestRow is a row of the requests table.

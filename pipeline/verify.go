@@ -1,0 +1,91 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+
+	"sweetspot/pipeline/results"
+	"sweetspot/runner/measure"
+	"sweetspot/selector"
+)
+
+// verify measures the winner's trial once more, when every trial has been measured: its service is started afresh.
+func (e *execution) verify(ctx context.Context) error {
+	if e.stopped(ctx) {
+		return nil
+	}
+	for _, trial := range e.toVerify() {
+		service := &starter{execution: e, trials: []Trial{*trial}}
+		err := e.again(ctx, service, trial)
+		if err := errors.Join(err, service.stop(ctx)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// toVerify are the trials that won, those that meet the limits, once nothing more is to be measured of any trial. Where trials ask for different workloads,
+// each of these has its winner.
+func (e *execution) toVerify() []*Trial {
+	if !e.plan.Verify {
+		return nil
+	}
+	for i := range e.plan.Trials {
+		if e.statusOf(e.plan.Jobs(&e.plan.Trials[i])) == results.Interrupted {
+			return nil
+		}
+	}
+	var won []*Trial
+	document := newDocument(e.plan, e.run.ID(), results.Running, e.rows, e.plan.Rule)
+	for i := range document.Trials {
+		if document.Trials[i].Verification != nil {
+			won = append(won, &e.plan.Trials[i])
+		}
+	}
+	return won
+}
+
+// again measures what is still to be measured again of a trial, and stores its verdict with it.
+func (e *execution) again(ctx context.Context, service *starter, trial *Trial) error {
+	all := e.plan.VerifyJobs(trial)
+	jobs := e.unmade(all)
+	e.observe(Verifying{trial})
+	e.skip(all)
+	if len(jobs) > 0 && !e.stopped(ctx) {
+		e.index, e.total = 0, len(jobs)
+		if err := e.points(ctx, service, trial, jobs); err != nil {
+			return err
+		}
+	}
+	if len(jobs) == 0 && e.verified[trial.ID] {
+		return nil
+	}
+	rows := e.trialRows(trial, judgeTrial(trial, e.rows, e.plan.Rule), stageSweep)
+	return e.run.WriteTrial(trial.ID, append(rows, e.trialRows(trial, judgeAgain(trial, e.rows, e.plan.Rule), stageVerify)...))
+}
+
+// verify says of each winner that meets the limits how it did when it was measured again. By a rule that is not the run's own another trial may
+// win, which was not measured again: its verdict says so.
+func (d *Document) verify(plan *Plan, rows map[results.PointRepeat]measure.Point, rule results.Rule) {
+	own := reflect.DeepEqual(rule, plan.Rule)
+	for _, w := range d.winners() {
+		if w.TrialID == nil {
+			continue
+		}
+		at := slices.IndexFunc(d.Trials, func(v selector.Verdict) bool { return v.TrialID == *w.TrialID })
+		trial, verdict := &plan.Trials[at], &d.Trials[at]
+		again := judgeAgain(trial, rows, rule)
+		measured := slices.ContainsFunc(again.Points, func(p selector.Judged) bool { return len(p.Repeats) > 0 })
+		switch {
+		case !verdict.Feasible:
+			verdict.Notes = append(verdict.Notes, "It is not measured again: only a winner that meets the limits is verified.")
+		case !own && !measured:
+			verdict.Notes = append(verdict.Notes, "It was not measured again: by the run's own rule another trial was verified.")
+		default:
+			made := selector.Verify(*verdict, again)
+			verdict.Verification = &made
+		}
+	}
+}
