@@ -75,7 +75,7 @@ func unfinished(p selector.Judged) bool {
 const (
 	ExitInterrupted = 130 // the person stopped the run
 	ExitFailed      = 1   // a point is incomplete or has no ok request, or there is no winner
-	ExitInfeasible  = 3   // with strict: the winner does not meet the limits, or did not reproduce
+	ExitInfeasible  = 3   // with strict: the winner does not meet the limits, did not reproduce, or was measured by another tool and can't be checked in full
 	ExitGood        = 0
 )
 
@@ -98,7 +98,7 @@ func (d *Document) Exit(strict bool) int {
 	if slices.ContainsFunc(winners, func(w selector.Winner) bool { return w.TrialID == nil }) {
 		return ExitFailed
 	}
-	if strict && slices.ContainsFunc(winners, func(w selector.Winner) bool { return !w.Feasible }) {
+	if strict && slices.ContainsFunc(winners, func(w selector.Winner) bool { return !w.Feasible || w.Ranking[0].Unchecked }) {
 		return ExitInfeasible
 	}
 	if strict && slices.ContainsFunc(d.Trials, func(v selector.Verdict) bool { return v.Verification != nil && !*v.Verification.Reproduced }) {

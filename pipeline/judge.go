@@ -61,7 +61,7 @@ func (e *execution) trialRows(trial *Trial, verdict selector.Verdict, stage stri
 	var rows []results.TrialRow
 	for _, judged := range verdict.Points {
 		row := results.TrialRow{Point: judged.Medians, Verdict: results.Verdict{
-			Eligible: judged.Eligible, Feasible: judged.Feasible, Selected: judged.Selected, Reasons: judged.Reasons,
+			Eligible: judged.Eligible, Feasible: judged.Feasible, Selected: judged.Selected, Reasons: judged.Reasons, Unchecked: judged.Unchecked,
 			ThroughputScaling: judged.ThroughputScaling, TTFTGrowth: judged.TTFTGrowth, LinearQueueing: judged.LinearQueueing,
 		}}
 		row.Keys = measure.Keys{RunID: e.run.ID(), TrialID: trial.ID, TrialName: trial.Name, PointID: judged.PointID, Stage: stage}

@@ -30,11 +30,12 @@ type Place struct {
 	Complete   bool     `json:"complete"`   // every point is eligible
 	Throughput *float64 `json:"throughput"` // the maximized figure
 	TTFT       *float64 `json:"ttft_s"`     // the statistic that the limit names, failures counted as infinite
+	Unchecked  bool     `json:"unchecked"`  // another tool measured the selected point and does not say enough to check it in full
 
 	point *Judged
 }
 
-// Across ranks trials by their verdicts, which are in the order of the file: feasible ones first; then, where the rule says so, those whose every
+// Across ranks trials by their verdicts, which are in the order of the file: feasible ones first; then those that could be checked in full; then, where the rule says so, those whose every
 // point is eligible; then by the throughput of the selected point, then by its time to first token, then by the order of the file. Only trials
 // with the same workload are ranked together: more tokens a second from shorter prompts is no better configuration.
 func Across(verdicts []Verdict, rule Rule) Winner {
@@ -79,13 +80,14 @@ func (r *Rule) place(v *Verdict) Place {
 	p := Place{TrialID: v.TrialID, Name: v.trial(), PointID: v.Selected, Feasible: v.Feasible, Complete: v.Complete, point: v.Winner()}
 	if p.point != nil {
 		p.Throughput, p.TTFT = r.throughput(&p.point.Medians), r.ttft(&p.point.Medians)
+		p.Unchecked = len(p.point.Unchecked) > 0
 	}
 	return p
 }
 
 // before orders places from best to last.
 func (r *Rule) before(a, b Place) int {
-	order := []int{trueFirst(a.point != nil, b.point != nil), trueFirst(a.Feasible, b.Feasible)}
+	order := []int{trueFirst(a.point != nil, b.point != nil), trueFirst(a.Feasible, b.Feasible), trueFirst(!a.Unchecked, !b.Unchecked)}
 	if r.Select.Across == acrossComplete {
 		order = append(order, trueFirst(a.Complete, b.Complete))
 	}
@@ -119,6 +121,9 @@ func (w Winner) Text() string {
 	if others := w.without(); len(others) > 0 {
 		texts = append(texts, fmt.Sprintf("Without a winner: %s.", strings.Join(others, ", ")))
 	}
+	if slices.ContainsFunc(w.Ranking, func(p Place) bool { return p.Unchecked }) {
+		texts = append(texts, "Trials that another tool measured and that can't be checked in full stand behind those that can.")
+	}
 	return paragraph(append(texts, fmt.Sprintf("Rule across trials: %s.", w.Rule.acrossText())))
 }
 
@@ -145,6 +150,8 @@ func (w *Winner) runnerUpText() string {
 	switch {
 	case first.Feasible && !second.Feasible:
 		return fmt.Sprintf("Next is %s with %s, which does not meet the limits.", second.Name, w.figureText(1))
+	case first.Unchecked != second.Unchecked:
+		return fmt.Sprintf("Next is %s with %s, which can't be checked in full.", second.Name, w.figureText(1))
 	case w.Rule.Select.Across == acrossComplete && first.Complete && !second.Complete:
 		return fmt.Sprintf("Next is %s with %s, whose curve is not complete.", second.Name, w.figureText(1))
 	}

@@ -3,6 +3,7 @@ package selector
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"sweetspot/runner/measure"
 	"sweetspot/selector/format"
@@ -14,20 +15,66 @@ const (
 	clientLagShare   = 0.1
 )
 
-// ineligible gives every reason why one measurement of a point can't be chosen from; none where it can. A figure that is not known is a reason.
+// gate is one condition of being eligible.
+type gate struct {
+	name   string
+	reason func(*measure.Point) string // why the point does not pass; empty where it does
+	// unsaid reports whether another tool's results lack what the gate looks at; nil for a gate that nothing passes unseen.
+	unsaid func(*measure.Point) bool
+}
+
+func (r *Rule) gates() []gate {
+	return []gate{
+		{"error rate", r.tooManyErrors, nil},
+		{"limits", r.unjudgeable, nil},
+		{"output tokens", r.uncounted, nil},
+		{"requests in flight", r.notInFlight, flightUnsaid},
+		{"output length", r.outputLength, func(p *measure.Point) bool { return p.OutputRatio == nil }},
+		{"context length", r.contextTooShort, nil},
+		{"client lag", clientTooSlow, func(p *measure.Point) bool { return p.LagP99 == nil }},
+	}
+}
+
+// flightUnsaid holds where no instants of requests are known: then nobody can say how many were in flight, nor how often they were sent. Where they are, the gate
+// judges them as it does sweetspot's own.
+func flightUnsaid(p *measure.Point) bool {
+	asked, ok := p.Asked()
+	if ok && asked.Dimension == "rate" {
+		return asked.Target == nil || asked.Achieved == nil
+	}
+	return ok && p.MeanRequests == nil
+}
+
+// skips reports whether the gate is not held against a point: another tool measured it and does not say what the gate looks at.
+func (g *gate) skips(p *measure.Point) bool { return p.Source != nil && g.unsaid != nil && g.unsaid(p) }
+
+// ineligible gives every reason why one measurement of a point can't be chosen from; none where it can. A figure that is not known is a reason, but for the few
+// that other tools never say: those are named by [Rule.unchecked].
 func (r *Rule) ineligible(p *measure.Point) []string {
 	if p.Status != measure.PointCompleted {
 		return []string{unfinished(p)}
 	}
 	var reasons []string
-	for _, reason := range []string{
-		r.tooManyErrors(p), r.unjudgeable(p), r.uncounted(p), r.notInFlight(p), r.outputLength(p), r.contextTooShort(p), clientTooSlow(p),
-	} {
-		if reason != "" {
+	for _, g := range r.gates() {
+		if g.skips(p) {
+			continue
+		}
+		if reason := g.reason(p); reason != "" {
 			reasons = append(reasons, reason)
 		}
 	}
 	return reasons
+}
+
+// unchecked names the gates that are not held against one of the rows. It is not nil, so that it is a list in JSON.
+func (r *Rule) unchecked(rows []measure.Point) []string {
+	names := []string{}
+	for _, g := range r.gates() {
+		if slices.ContainsFunc(rows, func(p measure.Point) bool { return g.skips(&p) }) {
+			names = append(names, g.name)
+		}
+	}
+	return names
 }
 
 func unfinished(p *measure.Point) string {

@@ -43,7 +43,7 @@ func (r *Rule) judge(c Candidate, planned int64) Judged {
 		j.Status = statusIncomplete
 	}
 	j.Reasons = r.reasons(rows, planned)
-	j.Eligible = len(j.Reasons) == 0
+	j.Eligible, j.Unchecked = len(j.Reasons) == 0, r.unchecked(rows)
 	j.Limits = r.hold(&j)
 	j.Feasible = j.Eligible
 	for _, h := range j.Limits {

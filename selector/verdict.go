@@ -56,6 +56,8 @@ type Judged struct {
 	Selected bool     `json:"selected"`
 	Reasons  []string `json:"reasons"` // why it is not eligible, or which limit it does not meet; each with figure and limit
 	Limits   []Held   `json:"limits"`
+	// Unchecked names what makes a point eligible and is not known of one that another tool measured: it is not held against it, and said. Never nil.
+	Unchecked []string `json:"unchecked"`
 
 	ThroughputScaling *float64 `json:"throughput_scaling"` // output_tok_per_s over that of the scaling base
 	TTFTGrowth        *float64 `json:"ttft_growth"`        // ttft_p50_s over that of the scaling base

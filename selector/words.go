@@ -241,6 +241,9 @@ func (v *Verdict) notes() []string {
 		}
 	}
 	add(p.Workload == "fixed" && p.Cache == "shared", "One and the same prompt was sent throughout and the cache is shared: its ttft is that of a cached prompt.")
+	if len(winner.Unchecked) > 0 {
+		notes = append(notes, uncheckedText(winner))
+	}
 	add(winner.Spread != nil, "Its throughput is spread over %s across the repeats.", format.Optional(winner.Spread, format.Percent))
 	broken, where := v.degenerate()
 	add(broken, "Every longer output repeated one text%s: the model may be broken.", where)
@@ -267,6 +270,11 @@ func (v *Verdict) notes() []string {
 	add(v.Rule.Limits.MinContextLength != nil && p.ContextLengthSource != nil && *p.ContextLengthSource == "reported",
 		"Its context length is what the service reports; no request has filled it.")
 	return notes
+}
+
+// uncheckedText says what another tool's results leave open.
+func uncheckedText(p *Judged) string {
+	return fmt.Sprintf("It was measured by %s, which does not say enough to check: %s.", *p.Medians.Source, strings.Join(p.Unchecked, ", "))
 }
 
 // degenerate reports whether any point has degenerate output, and where unless it is the selected one alone.

@@ -103,16 +103,25 @@ const (
 	markSelected = ">"
 	markRejected = "x"
 	markBreached = "*"
+	markUnsure   = "?"
 )
 
 func mark(p selector.Judged) string {
 	switch {
-	case p.Selected:
-		return markSelected
 	case !p.Eligible:
 		return markRejected
+	case p.Selected:
+		return markSelected + unsure(p)
 	}
-	return ""
+	return unsure(p)
+}
+
+// unsure marks a point of another tool's that could be chosen and that could not be checked in full.
+func unsure(p selector.Judged) string {
+	if len(p.Unchecked) == 0 {
+		return ""
+	}
+	return markUnsure
 }
 
 // printLegend explains the marks that the curve has, with the reasons of points that are not eligible.
@@ -126,6 +135,10 @@ func printLegend(out io.Writer, width int, trial *selector.Verdict) error {
 	}
 	if has(func(p selector.Judged) bool { return slices.ContainsFunc(p.Limits, breaches) }) {
 		lines = append(lines, markBreached+" above its limit")
+	}
+	if i := slices.IndexFunc(trial.Points, func(p selector.Judged) bool { return p.Eligible && unsure(p) != "" }); i >= 0 {
+		p := trial.Points[i]
+		lines = append(lines, fmt.Sprintf("%s not checked, as %s does not say enough: %s", markUnsure, *p.Medians.Source, strings.Join(p.Unchecked, ", ")))
 	}
 	for _, group := range trial.ByReasons() {
 		if !group.Eligible {

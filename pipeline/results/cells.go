@@ -64,7 +64,7 @@ type decoder[T any] struct {
 const absent = -1
 
 // newDecoder finds the columns of T in a file's schema. Columns of the file that T does not know are passed over. One that can be null and that the
-// file does not have is null in every row: it came to T after the file was written.
+// file does not have is null in every row, and a list is empty: it came to T after the file was written.
 func newDecoder[T any](schema *arrow.Schema) (decoder[T], error) {
 	l, err := layoutOf[T]("", "")
 	if err != nil {
@@ -73,7 +73,7 @@ func newDecoder[T any](schema *arrow.Schema) (decoder[T], error) {
 	d := decoder[T]{layout: l, at: make([]int, len(l.columns))}
 	for i, field := range l.schema.Fields() {
 		at := schema.FieldIndices(field.Name)
-		if len(at) == 0 && nullable(l.columns[i].Type) {
+		if len(at) == 0 && (nullable(l.columns[i].Type) || field.Type.ID() == arrow.LIST) {
 			d.at[i] = absent
 			continue
 		}

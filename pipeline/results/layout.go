@@ -11,7 +11,8 @@ import (
 	"sweetspot/runner/measure"
 )
 
-// SchemaVersion is the version of the results' schema: of the columns of every table and of what they mean. A reader refuses any other.
+// SchemaVersion is the version of the results' schema: of the columns of every table and of what they mean. A reader refuses a later one, and reads every
+// earlier one: testdata holds a run of each. A new column that can be null, or is a list, does not change the version.
 const SchemaVersion = 1
 
 const (

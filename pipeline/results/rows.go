@@ -27,6 +27,7 @@ type Verdict struct {
 	Feasible          bool     `json:"feasible" doc:"eligible, and every declared limit is met"`
 	Selected          bool     `json:"selected" doc:"the point chosen for the trial"`
 	Reasons           []string `json:"reasons" doc:"why the point is not eligible or not feasible, each with figure and limit"`
+	Unchecked         []string `json:"unchecked" doc:"what nothing is known of because another tool measured the point: it was not held against it"`
 	ThroughputScaling *float64 `json:"throughput_scaling" doc:"output_tok_per_s over that of the trial's lowest level"`
 	TTFTGrowth        *float64 `json:"ttft_growth" doc:"ttft_p50_s over that of the trial's lowest level"`
 	LinearQueueing    *float64 `json:"linear_queueing" doc:"the level over the trial's lowest: what ttft_growth would be if requests did nothing but wait for each other"`

@@ -123,6 +123,7 @@ type Point struct {
 	Finished  clock.Instant `json:"finished_ns" doc:"the last request had ended"`
 	StartedAt string        `json:"started_at" doc:"the UTC time of started, RFC 3339"`
 	ClockID   string        `json:"clock_id" doc:"names the clock: instants of rows with the same clock_id can be compared"`
+	Source    *string       `json:"source" doc:"the tool that measured the point, and its version, where its results were imported; null where sweetspot measured"`
 	RTT       *float64      `json:"rtt_s" unit:"s" doc:"time of a round trip to the service, before the trial's first point; no figure is adjusted by it"`
 
 	Counts

@@ -10,7 +10,7 @@ import (
 const clientLagLimit = 0.005
 
 // Summarize computes a point's row from what the runner saw: every column but those of [Keys] and Workload, Model, Cache, IgnoreEOS, StartedAt
-// ClockID, RTT and [Hardware], which are not the runner's to know, and a context length that was not probed but only reported by the service. Goodput is held
+// ClockID, Source, RTT and [Hardware], which are not the runner's to know, and a context length that was not probed but only reported by the service. Goodput is held
 // against limits; nothing else depends on them. The outcome is left as it is.
 //
 // What each figure means, and when it is null, stands in docs/reference/measurement.md.
