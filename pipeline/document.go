@@ -33,18 +33,28 @@ func Read(run *results.Run, rule *results.Rule) (document *Document, broken []er
 	if rule == nil {
 		rule = &plan.Rule
 	}
-	stored, broken := run.Points()
-	rows := map[results.PointRepeat]measure.Point{}
-	for _, row := range stored {
-		rows[results.MeasurementOf(row.Keys).Of()] = row
-	}
-	return newDocument(plan, run.ID(), run.Status(), rows, *rule), broken, nil
+	from, broken := readStored(run)
+	return newDocument(plan, run.ID(), run.Status(), from, *rule), broken, nil
 }
 
-func newDocument(plan *Plan, id string, status results.Status, rows map[results.PointRepeat]measure.Point, rule results.Rule) *Document {
+// readStored reads what a run is judged by. What the requests of several repeats give as one sample was stored when the trial was judged.
+func readStored(run *results.Run) (from stored, broken []error) {
+	from = stored{map[results.PointRepeat]measure.Point{}, map[sample]measure.Pooled{}}
+	points, broken := run.Points()
+	for _, row := range points {
+		from.rows[results.MeasurementOf(row.Keys).Of()] = row
+	}
+	trials, unread := run.Trials()
+	for _, row := range trials {
+		from.pooled[sample{row.PointID, row.Stage}] = measure.Pooled{Issued: row.Issued - row.Cancelled, TTFT: row.TTFTAll, TPOT: row.TPOTAll, TotalTime: row.TotalTimeAll}
+	}
+	return from, append(broken, unread...)
+}
+
+func newDocument(plan *Plan, id string, status results.Status, from stored, rule results.Rule) *Document {
 	d := &Document{SchemaVersion: results.SchemaVersion, RunID: id, Status: status}
 	for i := range plan.Trials {
-		verdict := judgeTrial(&plan.Trials[i], rows, rule)
+		verdict := judgeTrial(&plan.Trials[i], from, rule)
 		if slices.ContainsFunc(verdict.Points, unfinished) {
 			verdict.Status = statusIncomplete
 		}
@@ -53,7 +63,7 @@ func newDocument(plan *Plan, id string, status results.Status, rows map[results.
 	d.Across = selector.Across(d.Trials, selector.Rule(rule))
 	d.Winner = d.Across.TrialID
 	if plan.Verify {
-		d.verify(plan, rows, rule)
+		d.verify(plan, from, rule)
 	}
 	return d
 }

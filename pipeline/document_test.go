@@ -65,7 +65,7 @@ func withoutNulls(v any) any {
 }
 
 // measured are the rows of a plan, all driven as [driven] does, on a clock that stands still.
-func measured(t *testing.T, plan *Plan) map[results.PointRepeat]measure.Point {
+func measured(t *testing.T, plan *Plan) stored {
 	t.Helper()
 	rows := map[results.PointRepeat]measure.Point{}
 	for i := range plan.Trials {
@@ -76,7 +76,7 @@ func measured(t *testing.T, plan *Plan) map[results.PointRepeat]measure.Point {
 			rows[job.of()] = row
 		}
 	}
-	return rows
+	return stored{rows: rows}
 }
 
 func TestTheDocument(t *testing.T) {
@@ -200,27 +200,27 @@ func TestTrialsWithOtherWorkloadsEachNeedAWinner(t *testing.T) {
 	preset := chat()
 	preset.Trials[1].Spec.Workload = schema.Workload{Fixed: &schema.Fixed{PromptTokens: 8, OutputTokens: 20}}
 	plan := planOf(t, preset)
-	rows := measured(t, plan)
-	d := newDocument(plan, "0a1b2c3d", results.Completed, rows, plan.Rule)
+	from := measured(t, plan)
+	d := newDocument(plan, "0a1b2c3d", results.Completed, from, plan.Rule)
 	if d.Winner != nil || d.Exit(true) != ExitGood {
 		t.Errorf("winner %v, exit %d", d.Winner, d.Exit(true))
 	}
-	for of, row := range rows {
+	for of, row := range from.rows {
 		if row.TrialName == "second" {
 			row.LagP99 = nil // not eligible
-			rows[of] = row
+			from.rows[of] = row
 		}
 	}
-	if d := newDocument(plan, "0a1b2c3d", results.Completed, rows, plan.Rule); d.Exit(false) != ExitFailed {
+	if d := newDocument(plan, "0a1b2c3d", results.Completed, from, plan.Rule); d.Exit(false) != ExitFailed {
 		t.Errorf("exit %d", d.Exit(false))
 	}
 }
 
 func TestATrialIsIncompleteWhereARepeatIsMissing(t *testing.T) {
 	plan := planOf(t, chat())
-	rows := measured(t, plan)
-	delete(rows, results.PointRepeat{PointID: plan.Trials[1].Points[0].ID, Repeat: 1})
-	d := newDocument(plan, "0a1b2c3d", results.Running, rows, plan.Rule)
+	from := measured(t, plan)
+	delete(from.rows, results.PointRepeat{PointID: plan.Trials[1].Points[0].ID, Repeat: 1})
+	d := newDocument(plan, "0a1b2c3d", results.Running, from, plan.Rule)
 	if d.Trials[0].Status != "completed" || d.Trials[1].Status != "incomplete" {
 		t.Errorf("trials %s and %s", d.Trials[0].Status, d.Trials[1].Status)
 	}

@@ -22,6 +22,8 @@ type execution struct {
 	done map[results.PointRepeat]measure.Point // those that need not be made again
 	next map[results.PointRepeat]int64         // the attempt that comes next
 
+	pools map[results.PointRepeat]*measure.Pool // what limits are held against, of measurements whose point has several
+
 	judged   map[string]bool // trials whose verdict is stored
 	verified map[string]bool // those of which it is stored with what was measured again
 	index    int             // of the next measurement among total
@@ -34,7 +36,7 @@ type execution struct {
 //
 // An error is that results could not be stored or read: then the run stops, and what was stored before stays.
 func Execute(ctx context.Context, plan *Plan, run *results.Writer, deps Deps) (results.Status, error) {
-	e := &execution{plan: plan, run: run, deps: deps}
+	e := &execution{plan: plan, run: run, deps: deps, pools: map[results.PointRepeat]*measure.Pool{}}
 	if err := e.begin(); err != nil {
 		return results.Failed, err
 	}

@@ -14,25 +14,39 @@ type TrialDone struct {
 	Verdict selector.Verdict
 }
 
-// judgeTrial judges the points of a trial by a rule, on the last row of each measurement.
-func judgeTrial(trial *Trial, rows map[results.PointRepeat]measure.Point, rule results.Rule) selector.Verdict {
-	return judgeFrom(trial, 0, rows, rule)
+// stored is what judging needs of a run: the last row of each measurement and, where a stage measured a point several times, those requests as one
+// sample.
+type stored struct {
+	rows   map[results.PointRepeat]measure.Point
+	pooled map[sample]measure.Pooled
+}
+
+// sample names the requests of one stage of a point.
+type sample struct{ pointID, stage string }
+
+// judgeTrial judges the points of a trial by a rule.
+func judgeTrial(trial *Trial, from stored, rule results.Rule) selector.Verdict {
+	return judgeStage(trial, stageSweep, from, rule)
 }
 
 // judgeAgain judges the points of a trial as they were measured to verify it.
-func judgeAgain(trial *Trial, rows map[results.PointRepeat]measure.Point, rule results.Rule) selector.Verdict {
-	return judgeFrom(trial, trial.Repeats, rows, rule)
+func judgeAgain(trial *Trial, from stored, rule results.Rule) selector.Verdict {
+	return judgeStage(trial, stageVerify, from, rule)
 }
 
-// judgeFrom judges the repeats from first on, as many as there should be.
-func judgeFrom(trial *Trial, first int64, rows map[results.PointRepeat]measure.Point, rule results.Rule) selector.Verdict {
+// judgeStage judges the repeats of one stage.
+func judgeStage(trial *Trial, stage string, from stored, rule results.Rule) selector.Verdict {
+	first, after := trial.repeatsOf(stage)
 	series := selector.Series{TrialID: trial.ID, TrialName: trial.Name, Workload: trial.Workload, Repeats: trial.Repeats}
 	for _, point := range trial.Points {
 		candidate := selector.Candidate{PointID: point.ID, Load: point.PointLoad}
-		for repeat := range trial.Repeats {
-			if row, there := rows[results.PointRepeat{PointID: point.ID, Repeat: first + repeat}]; there {
+		for repeat := first; repeat < after; repeat++ {
+			if row, there := from.rows[results.PointRepeat{PointID: point.ID, Repeat: repeat}]; there {
 				candidate.Repeats = append(candidate.Repeats, row)
 			}
+		}
+		if pooled, there := from.pooled[sample{point.ID, stage}]; there {
+			candidate.Pooled = &pooled
 		}
 		series.Points = append(series.Points, candidate)
 	}
@@ -41,7 +55,7 @@ func judgeFrom(trial *Trial, first int64, rows map[results.PointRepeat]measure.P
 
 // judge stores the verdict on a trial, if there is something new to judge.
 func (e *execution) judge(trial *Trial, measured bool) error {
-	verdict := judgeTrial(trial, e.rows, e.plan.Rule)
+	verdict := judgeTrial(trial, e.stored(trial), e.plan.Rule)
 	e.observe(TrialDone{trial, verdict})
 	if !measured && e.judged[trial.ID] || !e.isBegun(trial) {
 		return nil

@@ -199,11 +199,20 @@ func (p *Plan) Jobs(trial *Trial) []Job {
 // requests are drawn anew and nothing that a service has cached helps.
 func (p *Plan) VerifyJobs(trial *Trial) []Job {
 	jobs := p.Jobs(trial)
+	first, _ := trial.repeatsOf(stageVerify)
 	for i := range jobs {
 		jobs[i].Stage = stageVerify
-		jobs[i].Repeat += trial.Repeats
+		jobs[i].Repeat += first
 	}
 	return jobs
+}
+
+// repeatsOf are the numbers of a stage's repeats: from first on, and below after.
+func (t *Trial) repeatsOf(stage string) (first, after int64) {
+	if stage == stageVerify {
+		return t.Repeats, 2 * t.Repeats
+	}
+	return 0, t.Repeats
 }
 
 // Estimate is how long a measurement of the point should take, nil where nothing is known: the median of what earlier completed measurements

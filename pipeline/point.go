@@ -28,6 +28,7 @@ func (e *execution) point(ctx context.Context, service Service, before Preflight
 		return err
 	}
 	e.rows[job.of()] = row
+	e.keep(job, outcome.Records)
 	e.observe(PointDone{job, row})
 	return nil
 }

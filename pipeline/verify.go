@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"sweetspot/pipeline/results"
-	"sweetspot/runner/measure"
 	"sweetspot/selector"
 )
 
@@ -38,7 +37,7 @@ func (e *execution) toVerify() []*Trial {
 		}
 	}
 	var won []*Trial
-	document := newDocument(e.plan, e.run.ID(), results.Running, e.rows, e.plan.Rule)
+	document := newDocument(e.plan, e.run.ID(), results.Running, stored{rows: e.rows}, e.plan.Rule)
 	for i := range document.Trials {
 		if document.Trials[i].Verification != nil {
 			won = append(won, &e.plan.Trials[i])
@@ -62,13 +61,14 @@ func (e *execution) again(ctx context.Context, service *starter, trial *Trial) e
 	if len(jobs) == 0 && e.verified[trial.ID] {
 		return nil
 	}
-	rows := e.trialRows(trial, judgeTrial(trial, e.rows, e.plan.Rule), stageSweep)
-	return e.run.WriteTrial(trial.ID, append(rows, e.trialRows(trial, judgeAgain(trial, e.rows, e.plan.Rule), stageVerify)...))
+	from := e.stored(trial)
+	rows := e.trialRows(trial, judgeTrial(trial, from, e.plan.Rule), stageSweep)
+	return e.run.WriteTrial(trial.ID, append(rows, e.trialRows(trial, judgeAgain(trial, from, e.plan.Rule), stageVerify)...))
 }
 
 // verify says of each winner that meets the limits how it did when it was measured again. By a rule that is not the run's own another trial may
 // win, which was not measured again: its verdict says so.
-func (d *Document) verify(plan *Plan, rows map[results.PointRepeat]measure.Point, rule results.Rule) {
+func (d *Document) verify(plan *Plan, from stored, rule results.Rule) {
 	own := reflect.DeepEqual(rule, plan.Rule)
 	for _, w := range d.winners() {
 		if w.TrialID == nil {
@@ -76,7 +76,7 @@ func (d *Document) verify(plan *Plan, rows map[results.PointRepeat]measure.Point
 		}
 		at := slices.IndexFunc(d.Trials, func(v selector.Verdict) bool { return v.TrialID == *w.TrialID })
 		trial, verdict := &plan.Trials[at], &d.Trials[at]
-		again := judgeAgain(trial, rows, rule)
+		again := judgeAgain(trial, from, rule)
 		measured := slices.ContainsFunc(again.Points, func(p selector.Judged) bool { return len(p.Repeats) > 0 })
 		switch {
 		case !verdict.Feasible:

@@ -40,7 +40,7 @@ func TestVerdictAsJSON(t *testing.T) {
 		"point_id": "c2", "concurrency": 2.0, "status": "completed", "eligible": false, "feasible": false, "selected": false, "requests_ok": 100.0,
 		"ttft_all_p50_s": "Infinity", "output_tok_per_s": nil, "throughput_scaling": nil, "repeats_missing": 0.0,
 		"reasons": []any{"ttft p50 is infinite: 0 of 100 requests failed (limit 300ms)", "output_tok_per_s is unknown"},
-		"limits":  []any{map[string]any{"figure": "ttft_all_p50_s", "name": "ttft p50", "value_s": "Infinity", "limit_s": 0.3, "met": false, "repeats_met": 0.0, "repeats": 1.0}},
+		"limits":  []any{map[string]any{"figure": "ttft_all_p50_s", "name": "ttft p50", "value_s": "Infinity", "limit_s": 0.3, "met": false, "repeats_met": 0.0, "repeats": 1.0, "lower_s": nil, "upper_s": nil, "clear": nil}},
 	} {
 		if diff := cmp.Diff(want, got.Points[1][name]); diff != "" {
 			t.Errorf("%s: %s", name, diff)

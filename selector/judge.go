@@ -15,7 +15,7 @@ func Judge(s Series, rule Rule) Verdict {
 	v := Verdict{TrialID: s.TrialID, TrialName: s.TrialName, Workload: s.Workload, Status: statusFailed, Complete: len(s.Points) > 0, Rule: rule}
 	planned := s.planned()
 	for _, c := range s.Points {
-		v.Points = append(v.Points, rule.judge(c, planned))
+		v.Points = append(v.Points, rule.judge(c, cmp.Or(c.Planned, planned)))
 	}
 	slices.SortStableFunc(v.Points, func(a, b Judged) int { return cmp.Or(CompareLoad(a.Load, b.Load), cmp.Compare(a.PointID, b.PointID)) })
 	for i := range v.Points {
@@ -36,6 +36,7 @@ func (r *Rule) judge(c Candidate, planned int64) Judged {
 	j := Judged{PointID: c.PointID, Load: c.Load, Repeats: rows, Missing: planned - int64(len(rows))}
 	if len(rows) > 0 {
 		j.Medians = Medians(rows)
+		j.pool(c.Pooled)
 	}
 	j.Medians.PointLoad, j.Medians.PointID = c.Load, c.PointID
 	j.Status = string(j.Medians.Status)
@@ -55,6 +56,21 @@ func (r *Rule) judge(c Candidate, planned int64) Judged {
 	}
 	j.Spread = spread(valuesOf(rows, r.throughput))
 	return j
+}
+
+// pool puts the intervals of all repeats' requests in the place of those of one. Where the pool is of other requests, such as of fewer repeats, there
+// are none.
+func (j *Judged) pool(pooled *measure.Pooled) {
+	if len(j.Repeats) == 1 {
+		return
+	}
+	all := measure.Pooled{}
+	if pooled != nil && pooled.Issued == j.Medians.Issued-j.Medians.Cancelled {
+		all = *pooled
+	}
+	m := &j.Medians
+	m.TTFTAll, m.TPOTAll = m.TTFTAll.WithIntervalsOf(all.TTFT), m.TPOTAll.WithIntervalsOf(all.TPOT)
+	m.TotalTimeAll = m.TotalTimeAll.WithIntervalsOf(all.TotalTime)
 }
 
 // reasons are those of every repeat, named by its number from 0, and of those that are missing. It is not nil, so that it is a list in JSON.
@@ -83,6 +99,7 @@ func (r *Rule) hold(j *Judged) []Held {
 	for _, l := range r.limits() {
 		h := Held{Figure: l.column(), Name: l.name(), Value: l.value(&j.Medians), Limit: l.most.Seconds(), Repeats: int64(len(j.Repeats))}
 		h.Met = measure.Meets(h.Value, l.most)
+		h.Lower, h.Upper, h.Clear = l.interval(&j.Medians, h.Met)
 		for i := range j.Repeats {
 			if measure.Meets(l.value(&j.Repeats[i]), l.most) {
 				h.RepeatsMet++

@@ -76,7 +76,22 @@ type limit struct {
 func (l *limit) name() string                    { return l.figure + " " + l.stat }
 func (l *limit) column() string                  { return l.figure + "_all_" + l.stat + "_s" }
 func (l *limit) value(p *measure.Point) *float64 { return l.all(p).Stat(l.stat) }
-func (l *limit) text() string                    { return format.Seconds(l.most.Seconds()) }
+
+// interval is that of the statistic, and whether it leaves no doubt about a limit that the statistic meets or not: it lies wholly on the same side.
+// An end that too few requests leave open bounds nothing. clear is nil where there is no interval at all.
+func (l *limit) interval(p *measure.Point, met bool) (lower, upper *float64, clear *bool) {
+	lower, upper, _ = l.all(p).Interval(l.stat)
+	if lower == nil && upper == nil {
+		return nil, nil, nil
+	}
+	sure := lower != nil && !measure.Meets(lower, l.most)
+	if met {
+		sure = upper != nil && measure.Meets(upper, l.most)
+	}
+	return lower, upper, &sure
+}
+
+func (l *limit) text() string { return format.Seconds(l.most.Seconds()) }
 
 // limits are the declared limits on times, in the order of the preset's fields.
 func (r *Rule) limits() []limit {

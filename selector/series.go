@@ -24,6 +24,10 @@ type Candidate struct {
 	PointID string
 	Load    schema.PointLoad
 	Repeats []measure.Point // in any order; of one repeat only the last attempt counts
+	Planned int64           // how often this point should be measured; 0: as often as the others
+	// Pooled describes the requests of all repeats as one sample; nil where nothing is known of that. Of a point with several repeats only it has
+	// intervals: those of one repeat say nothing of the median over all.
+	Pooled *measure.Pooled
 }
 
 // planned is how many repeats each point should have.

@@ -76,6 +76,21 @@ type Held struct {
 	Met        bool     `json:"met"` // by the median over the repeats
 	RepeatsMet int64    `json:"repeats_met"`
 	Repeats    int64    `json:"repeats"`
+	// Between Lower and Upper lies, with [measure.Confidence], the figure that infinitely many requests would give; see [measure.Ranks]. Nil is an end
+	// that is not known.
+	Lower *float64 `json:"lower_s"`
+	Upper *float64 `json:"upper_s"`
+	// Clear is whether that interval lies wholly on the side of the limit that Met says; false is too close to call. It is nil where there is no
+	// interval: for a mean or a maximum, and for the fewest of requests.
+	Clear *bool `json:"clear"`
+}
+
+// tooClose reports whether the interval spans the limit.
+func (h *Held) tooClose() bool { return h.Clear != nil && !*h.Clear }
+
+// TooClose reports whether the point can be judged, and a limit on it is too close to its figure to be called.
+func (j *Judged) TooClose() bool {
+	return j.Eligible && slices.ContainsFunc(j.Limits, func(h Held) bool { return h.tooClose() })
 }
 
 // Margin is how far the selected point is ahead of the next in rank.

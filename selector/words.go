@@ -21,7 +21,7 @@ func (v Verdict) Text() string {
 	if v.Verification != nil {
 		sentences = append(sentences, v.Verification.text(v.Winner()))
 	}
-	sentences = append(sentences, v.failedText())
+	sentences = append(sentences, v.tooCloseText(), v.failedText())
 	sentences = append(sentences, v.disagreements()...)
 	sentences = append(sentences, v.Notes...)
 	sentences = append(sentences, "Rule: "+v.Rule.Text()+".")
@@ -204,6 +204,40 @@ func (v *Verdict) failedText() string {
 		text += fmt.Sprintf(", %d of them at the selected point", winner.Medians.Failed())
 	}
 	return text + "."
+}
+
+// tooCloseText names the points whose interval spans a limit: whether they meet it is not known.
+func (v *Verdict) tooCloseText() string {
+	var texts []string
+	for _, p := range v.Points {
+		if p.TooClose() {
+			texts = append(texts, LoadText(p.Load)+p.closeText())
+		}
+	}
+	if len(texts) == 0 {
+		return ""
+	}
+	text := "Too close to call: "
+	if winner := v.Winner(); winner != nil && winner.TooClose() {
+		text = "Whether the selected point meets its limits is not certain. Too close to call: "
+	}
+	return text + strings.Join(texts, "; ") + "."
+}
+
+// closeText says each limit that is too close to call, with the interval.
+func (j *Judged) closeText() string {
+	var texts []string
+	for _, h := range j.Limits {
+		if h.tooClose() {
+			texts = append(texts, fmt.Sprintf("%s %s is within %s (limit %s)", h.Name, format.Optional(h.Value, format.Seconds), intervalText(h.Lower, h.Upper), format.Seconds(h.Limit)))
+		}
+	}
+	return ", whose " + strings.Join(texts, " and ")
+}
+
+// intervalText says an interval; an end that is not known is open.
+func intervalText(lower, upper *float64) string {
+	return fmt.Sprintf("%s to %s at 95 %%", format.Optional(lower, format.Seconds), format.Optional(upper, format.Seconds))
 }
 
 // disagreements names the points at which some repeats met a limit and others did not.

@@ -104,6 +104,7 @@ const (
 	markRejected = "x"
 	markBreached = "*"
 	markUnsure   = "?"
+	markClose    = "~"
 )
 
 func mark(p selector.Judged) string {
@@ -139,6 +140,9 @@ func printLegend(out io.Writer, width int, trial *selector.Verdict) error {
 	if i := slices.IndexFunc(trial.Points, func(p selector.Judged) bool { return p.Eligible && unsure(p) != "" }); i >= 0 {
 		p := trial.Points[i]
 		lines = append(lines, fmt.Sprintf("%s not checked, as %s does not say enough: %s", markUnsure, *p.Medians.Source, strings.Join(p.Unchecked, ", ")))
+	}
+	if has(func(p selector.Judged) bool { return slices.ContainsFunc(p.Limits, isClose) }) {
+		lines = append(lines, markClose+" too close to its limit to call: its 95 % interval spans it")
 	}
 	for _, group := range trial.ByReasons() {
 		if !group.Eligible {
@@ -275,20 +279,27 @@ func held(p selector.Judged, name string) *selector.Held {
 // breaches reports whether a limit is known not to be met.
 func breaches(h selector.Held) bool { return !h.Met && h.Value != nil }
 
+// isClose reports whether the interval of the figure spans its limit.
+func isClose(h selector.Held) bool { return h.Clear != nil && !*h.Clear }
+
 // timeCell is a time in words. Where a limit is held against it, it is the figure that is judged, in which failures count as infinite, with a mark
-// if it is above.
+// if it is above, and one if that is not certain.
 func timeCell(p selector.Judged, name string, seconds *float64) string {
 	h := held(p, name)
 	if h != nil && h.Value != nil {
 		seconds = h.Value
 	}
-	switch {
-	case seconds == nil:
+	if seconds == nil {
 		return ""
-	case h != nil && breaches(*h):
-		return format.Seconds(*seconds) + markBreached
 	}
-	return format.Seconds(*seconds)
+	text := format.Seconds(*seconds)
+	if h != nil && breaches(*h) {
+		text += markBreached
+	}
+	if h != nil && isClose(*h) {
+		text += markClose
+	}
+	return text
 }
 
 // inFlight is what was achieved: in the steady window where there is one, else in the whole.

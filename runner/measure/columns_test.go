@@ -108,14 +108,15 @@ func TestMarshalRow(t *testing.T) {
 		TTFT    AllDist       `prefix:"ttft_all" unit:"s" doc:"x"`
 		Text    *string       `json:"text"`
 		Chunks  []int64       `json:"chunks"`
-	}{Started: 5, TTFT: AllDist{Mean: ref(math.Inf(1)), Max: ref(math.NaN()), P50: ref(0.25), P99: ref(math.Inf(-1))}, Chunks: []int64{1, 2}}
+	}{Started: 5, TTFT: AllDist{Mean: ref(math.Inf(1)), Max: ref(math.NaN()), P50: ref(0.25), P99: ref(math.Inf(-1)), P50Lower: ref(0.2)}, Chunks: []int64{1, 2}}
 	row.TrialName = `a "b"`
 	got, err := MarshalRow(&row, "run_id", "trial_id", "stage", "ttft_all_p90_s", "ttft_all_p95_s", "attempt")
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := `{"trial_name":"a \"b\"","point_id":"","repeat":0,"started_ns":5,"ended_ns":null,"ttft_all_mean_s":"Infinity","ttft_all_max_s":null,` +
-		`"ttft_all_p50_s":0.25,"ttft_all_p99_s":"-Infinity","text":null,"chunks":[1,2]}`
+		`"ttft_all_p50_s":0.25,"ttft_all_p99_s":"-Infinity","ttft_all_p50_lower_s":0.2,"ttft_all_p50_upper_s":null,"ttft_all_p90_lower_s":null,"ttft_all_p90_upper_s":null,` +
+		`"ttft_all_p95_lower_s":null,"ttft_all_p95_upper_s":null,"ttft_all_p99_lower_s":null,"ttft_all_p99_upper_s":null,"text":null,"chunks":[1,2]}`
 	if diff := cmp.Diff(want, string(got)); diff != "" {
 		t.Error(diff)
 	}

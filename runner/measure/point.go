@@ -30,7 +30,7 @@ type Dist struct {
 }
 
 // AllDist describes the same values with each failure counted as +Inf, so that overload can't hide behind survivors. What limits are held
-// against. A figure is nil where the values and the failures together are too few for it.
+// against. A figure is nil where the values and the failures together are too few for it. The ends of an interval are order statistics; see [Ranks].
 type AllDist struct {
 	Mean *float64 `json:"mean" unit:"prefixed" doc:"mean, failures counted as infinite,"`
 	Max  *float64 `json:"max" unit:"prefixed" doc:"greatest, failures counted as infinite,"`
@@ -38,6 +38,15 @@ type AllDist struct {
 	P90  *float64 `json:"p90" unit:"prefixed" doc:"90th percentile, failures counted as infinite,"`
 	P95  *float64 `json:"p95" unit:"prefixed" doc:"95th percentile, failures counted as infinite,"`
 	P99  *float64 `json:"p99" unit:"prefixed" doc:"99th percentile, failures counted as infinite,"`
+
+	P50Lower *float64 `json:"p50_lower" unit:"prefixed" doc:"lower end of the 95 % interval of the median"`
+	P50Upper *float64 `json:"p50_upper" unit:"prefixed" doc:"upper end of the 95 % interval of the median"`
+	P90Lower *float64 `json:"p90_lower" unit:"prefixed" doc:"lower end of the 95 % interval of the 90th percentile"`
+	P90Upper *float64 `json:"p90_upper" unit:"prefixed" doc:"upper end of the 95 % interval of the 90th percentile"`
+	P95Lower *float64 `json:"p95_lower" unit:"prefixed" doc:"lower end of the 95 % interval of the 95th percentile"`
+	P95Upper *float64 `json:"p95_upper" unit:"prefixed" doc:"upper end of the 95 % interval of the 95th percentile"`
+	P99Lower *float64 `json:"p99_lower" unit:"prefixed" doc:"lower end of the 95 % interval of the 99th percentile"`
+	P99Upper *float64 `json:"p99_upper" unit:"prefixed" doc:"upper end of the 95 % interval of the 99th percentile"`
 }
 
 // Counts says what became of the requests of the measured phase. Conservation: Issued is the sum of all others.

@@ -117,7 +117,9 @@ func describeAll(sorted []float64, failures int64) AllDist {
 	for range failures {
 		all = append(all, math.Inf(1))
 	}
-	return describe(all, 1).all()
+	d := describe(all, 1).all()
+	d.bound(all)
+	return d
 }
 
 // Stat is [AllDist.Stat] of the ok requests alone.
