@@ -29,6 +29,7 @@ type cli struct {
 	Plan      planCmd      `cmd:"" help:"Show the trials and points of a preset; nothing is started."`
 	Show      showCmd      `cmd:"" help:"Show a stored run with the rule that it was run with."`
 	Select    selectCmd    `cmd:"" help:"Choose again from a stored run with another rule; nothing is started."`
+	Report    reportCmd    `cmd:"" help:"Write stored runs as one HTML page."`
 	Schema    schemaCmd    `cmd:"" help:"Print the specification of presets."`
 	Simulate  simulateCmd  `cmd:"" help:"Serve the simulated GPU service, for any OpenAI client."`
 	Calibrate calibrateCmd `cmd:"" help:"Measure up to which load this machine can be trusted as a client."`
