@@ -20,7 +20,7 @@ func chat() *schema.Preset {
 	spec := schema.Spec{
 		Model:    "llama",
 		Service:  schema.Service{Endpoint: &schema.Endpoint{URL: "http://127.0.0.1:8000/v1", APIKeyEnv: "VLLM_API_KEY", VerifyTLS: true}},
-		Workload: schema.Workload{Random: &schema.Random{PromptTokens: 1024, OutputTokens: 256}},
+		Workload: schema.Workload{Random: schema.NewRandom(1024, 256)},
 		Request: schema.Request{API: "chat", MaxTokensField: "max_tokens", Cache: "isolated", Timeout: schema.Duration(10 * time.Minute),
 			IdleTimeout: schema.Duration(4 * time.Second), HTTP: "1.1", Headers: map[string]schema.Header{"X-Route": {Value: "a"}, "X-Key": {Env: "ROUTE_KEY"}},
 			ExtraBody: map[string]any{"top_p": json.Number("0.9")}},
@@ -107,7 +107,7 @@ func TestIdsAreOfWhatIsMeasured(t *testing.T) {
 		"trial name": func(p *schema.Preset) { p.Trials[0].Name = "other" },
 		"model":      func(p *schema.Preset) { p.Trials[0].Spec.Model = "other" },
 		"service":    func(p *schema.Preset) { p.Trials[0].Spec.Service.Endpoint.URL += "/other" },
-		"workload":   func(p *schema.Preset) { p.Trials[0].Spec.Workload.Random.OutputTokens++ },
+		"workload":   func(p *schema.Preset) { *p.Trials[0].Spec.Workload.Random.OutputTokens.Constant++ },
 		"request":    func(p *schema.Preset) { p.Trials[0].Spec.Request.Temperature = 1 },
 		"header":     func(p *schema.Preset) { p.Trials[0].Spec.Request.Headers["X-Route"] = schema.Header{Value: "b"} },
 		"body":       func(p *schema.Preset) { p.Trials[0].Spec.Request.ExtraBody["top_p"] = json.Number("0.8") },

@@ -121,13 +121,16 @@ func wrap(p path, value *node, at place) *node {
 // alternatives are the objects that hold exactly one of their fields: naming another one replaces what they hold.
 var alternatives = []string{"service", "workload"}
 
-// isAlternatives reports whether the object at p holds one of several, in the preset or in a trial: so do the counts of session trees, each of
+// varying are the workloads whose groups are counts that vary in one way each.
+var varying = []string{"random", "tree"}
+
+// isAlternatives reports whether the object at p holds one of several, in the preset or in a trial: so do the counts of workloads, each of
 // which varies in one way.
 func isAlternatives(p path) bool {
 	if len(p) > 2 && p[0] == "trials" {
 		p = p[2:]
 	}
-	return len(p) == 1 && slices.Contains(alternatives, p[0]) || len(p) == 3 && p[0] == "workload" && p[1] == "tree"
+	return len(p) == 1 && slices.Contains(alternatives, p[0]) || len(p) == 3 && p[0] == "workload" && slices.Contains(varying, p[1])
 }
 
 // lay puts patch over n, which is at a path: objects field by field, anything else in the place of what is there.

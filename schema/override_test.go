@@ -48,7 +48,7 @@ func TestOverrides(t *testing.T) {
 			return p.Trials[1].Spec.Service.Endpoint == nil && p.Trials[1].Spec.Service.Simulator.Seed == 3
 		}, true},
 		{"what one trial has and another not", twoTrials, Options{Set: []string{"workload.random.prompt_tokens=300"}}, func(p *Preset) any {
-			return []int64{p.Trials[0].Spec.Workload.Random.PromptTokens, p.Trials[1].Spec.Workload.Random.PromptTokens}
+			return []int64{*p.Trials[0].Spec.Workload.Random.PromptTokens.Constant, *p.Trials[1].Spec.Workload.Random.PromptTokens.Constant}
 		}, []int64{300, 200}},
 		{"a flag", plain, Options{Flags: map[string]string{"concurrency": "8,2"}}, func(p *Preset) any { return p.Load.Concurrency }, []int64{2, 8}},
 		{"a flag in brackets", plain, Options{Flags: map[string]string{"prefill_concurrency": "[1]"}}, func(p *Preset) any { return p.Load.PrefillConcurrency }, []int64{1}},

@@ -122,8 +122,18 @@ type Fixed struct {
 
 // Random asks with different words every time.
 type Random struct {
+	PromptTokens       Distribution `json:"prompt_tokens,omitzero"` // not set beside pairs, nor is the next
+	OutputTokens       Distribution `json:"output_tokens,omitzero"`
+	RangeRatio         float64      `json:"range_ratio,omitempty"` // by which both vary, evenly; 0: not
+	Pairs              []Pair       `json:"pairs,omitempty"`
+	SharedPrefixTokens int64        `json:"shared_prefix_tokens,omitempty"` // of each prompt's, at its beginning
+}
+
+// Pair is lengths that go together, and how often they come, against the weights of the others.
+type Pair struct {
 	PromptTokens int64 `json:"prompt_tokens"`
 	OutputTokens int64 `json:"output_tokens"`
+	Weight       int64 `json:"weight"`
 }
 
 // Request says how each request is made.

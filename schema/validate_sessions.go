@@ -14,6 +14,8 @@ type digested struct {
 // sessions checks what the workload says between its fields, and completes it with the digest of its file.
 func (v *validator) sessions(n *node, spec *Spec) Problems {
 	switch w := &spec.Workload; {
+	case w.Random != nil:
+		return w.Random.check(n.at(path{"workload", "random"}))
 	case w.Tree != nil:
 		at := n.at(path{"workload", "tree"})
 		if problems := w.Tree.bounds(at); len(problems) > 0 {
@@ -24,17 +26,40 @@ func (v *validator) sessions(n *node, spec *Spec) Problems {
 	return v.file(n, spec)
 }
 
+// check finds what the lengths of random prompts say against one another, and leaves out of r what pairs stand for.
+func (r *Random) check(n *node) Problems {
+	problems := bounds(n, map[string]Distribution{"prompt_tokens": r.PromptTokens, "output_tokens": r.OutputTokens})
+	if len(problems) > 0 {
+		return problems
+	}
+	if r.Pairs != nil {
+		r.PromptTokens, r.OutputTokens = Distribution{}, Distribution{}
+	}
+	if r.RangeRatio > 0 && (r.PromptTokens.Constant == nil || r.OutputTokens.Constant == nil) {
+		return Problems{n.get("range_ratio").place.problem("goes with lengths that are numbers: these vary already")}
+	}
+	prompt, _ := r.Lengths()
+	if least, _ := prompt.Bounds(); r.SharedPrefixTokens >= least {
+		return Problems{n.get("shared_prefix_tokens").place.problem(fmt.Sprintf("must be below the length of the shortest prompt, which is %d", least))}
+	}
+	return nil
+}
+
 // bounds finds distributions whose greatest value is below their least.
 func (t *Tree) bounds(n *node) Problems {
+	return bounds(n, map[string]Distribution{
+		"turns": t.Turns, "prompt_tokens": t.PromptTokens, "output_tokens": t.OutputTokens, "think_time": t.ThinkTime, "fork_width": t.ForkWidth,
+	})
+}
+
+func bounds(n *node, fields map[string]Distribution) Problems {
 	var problems Problems
 	hold := func(at *node, least, most int64) {
 		if most < least {
 			problems = append(problems, at.get("max").place.problem(fmt.Sprintf("must not be below min, which is %d", least)))
 		}
 	}
-	for name, d := range map[string]Distribution{
-		"turns": t.Turns, "prompt_tokens": t.PromptTokens, "output_tokens": t.OutputTokens, "think_time": t.ThinkTime, "fork_width": t.ForkWidth,
-	} {
+	for name, d := range fields {
 		at := n.get(name)
 		switch {
 		case d.Uniform != nil:

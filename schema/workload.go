@@ -171,7 +171,8 @@ func (w Workload) Tokens() (prompt, output int64) {
 	case w.Fixed != nil:
 		return w.Fixed.PromptTokens, w.Fixed.OutputTokens
 	case w.Random != nil:
-		return w.Random.PromptTokens, w.Random.OutputTokens
+		prompt, output := w.Random.Lengths()
+		return prompt.typical(), output.typical()
 	case w.Prompts != nil:
 		return 0, w.Prompts.OutputTokens
 	case w.Tree != nil:
@@ -181,9 +182,12 @@ func (w Workload) Tokens() (prompt, output int64) {
 }
 
 // Longest is the length of the longest request of w in tokens, prompt and output together: of session trees that of a typical session's last turn,
-// which forks that inherit go beyond, and 0 where it stands in a file.
+// which forks that inherit go beyond, and 0 where it stands in a file. Lengths that vary without a bound are taken at their mean.
 func (w Workload) Longest() int64 {
 	prompt, output := w.Tokens()
+	if w.Random != nil {
+		return w.Random.longest()
+	}
 	if w.Tree != nil {
 		return w.Tree.Turns.typical() * (prompt + output)
 	}

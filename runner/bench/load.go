@@ -59,7 +59,7 @@ func (l Load) spec() schema.Spec {
 	const promptTokens = 32
 	return schema.Spec{
 		Model:    model,
-		Workload: schema.Workload{Random: &schema.Random{PromptTokens: promptTokens, OutputTokens: l.Tokens}},
+		Workload: schema.Workload{Random: schema.NewRandom(promptTokens, l.Tokens)},
 		Request:  schema.Request{API: "chat", Cache: "isolated", MaxTokensField: "max_tokens"},
 	}
 }

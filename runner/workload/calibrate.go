@@ -15,7 +15,8 @@ type Count func(ctx context.Context, request Request) (promptTokens int64, err e
 // rate of words found with it holds for the others; a file's prompts are what they are.
 //
 // The prompts sent come near the length sought from below, and long texts of plain words are not sent at all: what a whole deck of words counts
-// is measured once. There are at most 12 requests for each length, one after the other, usually 4 to 7. Isolated prompts are sent
+// is measured once. There are at most 12 requests for each length, one after the other, usually 4 to 7; 9 where lengths vary, and as many for a shared
+// prefix. Isolated prompts are sent
 // with a nonce that no measured one has; a shared `fixed` prompt is sent as it will be.
 //
 // An error is either of count's, or says that the service's count doesn't grow with the prompt.
@@ -27,20 +28,76 @@ func Calibrate(ctx context.Context, spec schema.Spec, seed Seed, contextTokens i
 	c := calibrator{ctx: ctx, writer: w, count: count}
 	prompt, _ := spec.Workload.Tokens()
 	var cal Calibration
-	var plain []int64 // lengths sought of plain words
+	var plain sought // of plain words
 	switch {
 	case spec.Workload.Fixed != nil:
-		cal.Story, err = c.scale(newStory(seed, prompt), prompt)
+		cal.Story, err = c.scale(newStory(seed, prompt), sought{lengths: []int64{prompt}})
+	case spec.Workload.Random != nil:
+		plain = soughtOf(*spec.Workload.Random)
+		cal.PrefixWords, err = c.prefix(spec.Workload.Random.SharedPrefixTokens)
 	case prompt > 0:
-		plain = append(plain, prompt)
+		plain.lengths = append(plain.lengths, prompt)
 	}
 	if contextTokens > 0 {
-		plain = append(plain, contextTokens)
+		plain.lengths = append(plain.lengths, contextTokens)
 	}
-	if err == nil && len(plain) > 0 {
-		cal.Words, err = c.scale(shuffledWords{}, plain...)
+	if err == nil && !plain.nothing() {
+		cal.Words, err = c.scale(shuffledWords{}, plain)
 	}
 	return cal, err
+}
+
+// sought is what a calibration seeks: lengths one by one, in tokens, and any length at all from the shortest up to a greatest one.
+type sought struct {
+	lengths []int64
+	all     int64 // 0: none
+}
+
+func (s sought) nothing() bool { return len(s.lengths) == 0 && s.all == 0 }
+
+func soughtOf(spec schema.Random) sought {
+	prompt, _ := spec.Lengths()
+	if prompt.Constant != nil {
+		return sought{lengths: []int64{*prompt.Constant}}
+	}
+	_, most := prompt.Bounds()
+	for _, spread := range []*schema.Spread{prompt.Normal, prompt.Lognormal} {
+		if spread != nil && spread.Max == 0 {
+			most = int64(spread.Mean + rarely*spread.Std)
+		}
+	}
+	return sought{all: most}
+}
+
+// rarely is how many standard deviations above its mean a length without a bound rarely lies.
+const rarely = 4
+
+// prefix finds the shared prefix of a number of tokens, and puts it in front of what is written from then on. It gives the prefix's words. What a
+// prefix counts is what a short prompt counts more with it.
+func (c *calibrator) prefix(promptTokens int64) (int64, error) {
+	if promptTokens == 0 {
+		return 0, nil
+	}
+	scale, err := c.scale(shuffledWords{}, sought{all: promptTokens})
+	if err != nil {
+		return 0, err
+	}
+	words := scale.lengthOf(scale.Overhead + promptTokens).words
+	const steps = 3
+	for range steps {
+		c.writer.share(words)
+		counted, err := c.tokensOf(shuffledWords{}, length{words: leastWords})
+		if err != nil {
+			return 0, fmt.Errorf("calibrating a shared prefix of %d tokens: %w", promptTokens, err)
+		}
+		missing := promptTokens - (counted - scale.Knots[0].Tokens)
+		if distance(missing*1000, 0) < scale.Rate {
+			break
+		}
+		words = max(1, words+missing*1000/scale.Rate)
+	}
+	c.writer.share(words)
+	return words, nil
 }
 
 // calibrator sends the requests of a calibration.
@@ -51,10 +108,16 @@ type calibrator struct {
 }
 
 // scale measures a kind of text and seeks the lengths wanted.
-func (c *calibrator) scale(kind text, wanted ...int64) (Scale, error) {
+func (c *calibrator) scale(kind text, wanted sought) (Scale, error) {
 	search := newSearch(kind.deck(), func(size length) (int64, error) { return c.tokensOf(kind, size) })
 	var scale Scale
-	for _, promptTokens := range wanted {
+	if wanted.all > 0 {
+		if err := search.survey(wanted.all); err != nil {
+			return Scale{}, fmt.Errorf("calibrating prompts of up to %d tokens: %w", wanted.all, err)
+		}
+		scale.Knots, scale.Deck = search.knots(), search.deckTokens()
+	}
+	for _, promptTokens := range wanted.lengths {
 		fit, err := search.fit(promptTokens)
 		if err != nil {
 			return Scale{}, fmt.Errorf("calibrating a prompt of %d tokens: %w", promptTokens, err)

@@ -24,7 +24,7 @@ func fixedSpec(promptTokens int64, cache string) schema.Spec {
 func randomSpec(promptTokens int64, cache string) schema.Spec {
 	return schema.Spec{
 		Model:    "m",
-		Workload: schema.Workload{Random: &schema.Random{PromptTokens: promptTokens, OutputTokens: 64}},
+		Workload: schema.Workload{Random: schema.NewRandom(promptTokens, 64)},
 		Request:  schema.Request{API: "chat", Cache: cache},
 	}
 }

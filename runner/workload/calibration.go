@@ -6,6 +6,8 @@ package workload
 type Calibration struct {
 	Story Scale `json:"story"` // the text of fixed
 	Words Scale `json:"words"` // the text of random and of generated trees, and of the context probe of every workload
+
+	PrefixWords int64 `json:"prefix_words,omitempty"` // of the prefix that random prompts share
 }
 
 // Scale is how a kind of text becomes tokens.
@@ -16,6 +18,16 @@ type Scale struct {
 	Rate int64 `json:"tokens_per_1000_words"`
 	// Fits are the prompt lengths that were sought one by one.
 	Fits []Fit `json:"fits,omitempty"`
+	// Knots are texts of rising length that were counted, and Deck the tokens of a whole deck of words: lengths between are in proportion. Empty where
+	// no length varies.
+	Knots []Knot `json:"knots,omitempty"`
+	Deck  int64  `json:"tokens_per_deck,omitempty"`
+}
+
+// Knot is the number of tokens of a prompt with so many words.
+type Knot struct {
+	Words  int64 `json:"words"`
+	Tokens int64 `json:"tokens"`
 }
 
 // Fit is a text found for a number of prompt tokens.
@@ -51,5 +63,27 @@ func (s Scale) lengthOf(promptTokens int64) length {
 			return length{fit.Words, fit.Fillers}
 		}
 	}
+	if len(s.Knots) > 0 {
+		return length{words: max(1, s.wordsOf(promptTokens))}
+	}
 	return length{words: max(1, ((promptTokens-s.Overhead)*1000+s.Rate/2)/s.Rate)}
+}
+
+// wordsOf is the number of words by the knots: whole decks, and what is left in proportion between two knots.
+func (s Scale) wordsOf(promptTokens int64) int64 {
+	first, last := s.Knots[0], s.Knots[len(s.Knots)-1]
+	var decks int64
+	if s.Deck > 0 {
+		decks = max(0, (promptTokens-first.Tokens)/s.Deck)
+	}
+	rest := promptTokens - decks*s.Deck
+	from, to := last, Knot{last.Words + 1000, last.Tokens + s.Rate}
+	for i := len(s.Knots) - 1; i >= 0 && s.Knots[i].Tokens > rest; i-- {
+		from, to = Knot{s.Knots[i].Words - 1000, s.Knots[i].Tokens - s.Rate}, s.Knots[i]
+		if i > 0 {
+			from = s.Knots[i-1]
+		}
+	}
+	gap := max(to.Tokens-from.Tokens, 1)
+	return decks*deckWords + from.Words + ((rest-from.Tokens)*(to.Words-from.Words)+gap/2)/gap
 }

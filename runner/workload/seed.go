@@ -38,6 +38,9 @@ func (s Seed) text() key { return newKey("text", decimal(s.Load), s.Point, decim
 // fixed is the key of the one prompt that all points and trials share.
 func (s Seed) fixed() key { return newKey("fixed", decimal(s.Load)) }
 
+// prefix is the key of the prefix that the prompts of a trial share.
+func (s Seed) prefix() key { return newKey("prefix", decimal(s.Load), s.Trial) }
+
 // nonces is the key of the order of a nonce's words.
 func (s Seed) nonces() key {
 	return newKey("nonces", decimal(s.Load), s.Point, decimal(s.Repeat), s.Trial, s.Run, decimal(s.Attempt))

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -33,6 +34,9 @@ func New(spec schema.Spec, seed Seed, cal Calibration) (*Source, error) {
 	case spec.Workload.Fixed != nil:
 		source.sessions = newFixed(*spec.Workload.Fixed, w, cal)
 	case spec.Workload.Random != nil:
+		if prefix := spec.Workload.Random.SharedPrefixTokens; prefix > 0 {
+			w.share(cmp.Or(cal.PrefixWords, max(1, prefix*1000/estimatedRate)))
+		}
 		source.sessions = newRandom(*spec.Workload.Random, w, cal)
 	case spec.Workload.Tree != nil:
 		return NewTree(ShapeOf(*spec.Workload.Tree), spec, seed, cal)
@@ -71,7 +75,18 @@ type writer struct {
 	encoder *Encoder
 	seed    Seed
 	text    key
+	prefix  []byte  // that prompts share, safe inside a JSON string; empty where they share none
 	nonces  *nonces // nil where the cache is shared
+}
+
+// share puts a prefix of some words in front of all that is written from then on, the same in all points and repeats of the trial.
+func (w *writer) share(words int64) {
+	w.prefix = append(shuffledWords{}.append(nil, length{words: words}, w.seed.prefix().stream(0)), paragraph...)
+}
+
+// opening is the beginning of a prompt: the shared prefix and the nonce of a place.
+func (w *writer) opening(b []byte, at place) []byte {
+	return w.nonces.append(append(b, w.prefix...), at)
 }
 
 // newWriter gives the writer of requests whose prompts have promptTokens or more.
@@ -96,6 +111,11 @@ func workloadWriter(spec schema.Spec, seed Seed) (*writer, error) {
 		return nil, errors.New("making requests: the specification has no workload")
 	}
 	promptTokens, _ := spec.Workload.Tokens()
+	if r := spec.Workload.Random; r != nil {
+		prompt, _ := r.Lengths()
+		promptTokens, _ = prompt.Bounds()
+		promptTokens -= r.SharedPrefixTokens
+	}
 	return newWriter(spec, seed, promptTokens)
 }
 
@@ -108,9 +128,9 @@ func (w *writer) request(write func(b []byte) []byte, room int64, asked tokens) 
 
 // written writes the request at a place with a nonce and a text of a kind.
 func (w *writer) written(at place, kind text, size length, asked tokens) Request {
-	room := (size.words + size.fillers + kind.constantWords()) * bytesPerWord
+	room := (size.words+size.fillers+kind.constantWords())*bytesPerWord + int64(len(w.prefix))
 	return w.request(func(b []byte) []byte {
-		return kind.append(w.nonces.append(b, at), size, w.text.stream(at))
+		return kind.append(w.opening(b, at), size, w.text.stream(at))
 	}, room, asked)
 }
 
