@@ -80,7 +80,7 @@ func driven(job Job, ended func(*measure.Record)) measure.Outcome {
 		last := first + 15e8
 		r := measure.Record{Index: i, Session: i, Lane: i % slots, Phase: measure.Measured, Status: measure.OK, Scheduled: at, Dispatched: at,
 			FirstToken: at + clock.Instant(first), LastToken: at + clock.Instant(last), Ended: at + 2e9,
-			OutputTokens: ptr(int64(17)), PromptTokens: ptr(int64(8)), TokenSource: ptr(measure.FromServer), Chunks: []int64{first, last}}
+			OutputTokens: ptr(int64(17)), PromptTokens: ptr(int64(8)), RequestedPromptTokens: ptr(int64(8)), TokenSource: ptr(measure.FromServer), Chunks: []int64{first, last}}
 		o.Records = append(o.Records, r)
 		o.Sessions = append(o.Sessions, measure.Span{Start: at, End: r.Ended})
 		o.Finished = r.Ended

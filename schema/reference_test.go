@@ -28,7 +28,7 @@ func newEntry(f Field) entry {
 		e.Value = "one of the groups below"
 	case f.Group:
 		e.Value = "group of fields"
-	case strings.HasSuffix(f.Path, "faults"):
+	case strings.HasSuffix(f.Path, "faults"), strings.HasSuffix(f.Path, "pairs"):
 		e.Value = "list of groups of fields"
 	case f.Rule == "":
 		e.Value = "as there"

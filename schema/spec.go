@@ -295,6 +295,8 @@ type Tolerance struct {
 	Rate         float64 `json:"rate"`          // most deviation of the achieved request rate
 	// Verify is the most deviation of the winner's throughput when it is measured again. It is 0, and not in JSON, where nothing is measured again.
 	Verify float64 `json:"verify,omitempty"`
+
+	PromptLength *float64 `json:"prompt_length,omitempty"` // most deviation of achieved prompt tokens; nil: the workload's own
 }
 
 // Duration is a length of time that reads and writes as text, such as "500ms".

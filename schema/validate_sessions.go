@@ -32,6 +32,9 @@ func (r *Random) check(n *node) Problems {
 	if len(problems) > 0 {
 		return problems
 	}
+	if r.Pairs != nil && len(r.Pairs) == 0 {
+		return Problems{n.get("pairs").place.problem("must hold at least one pair, such as {prompt_tokens: 512, output_tokens: 64}")}
+	}
 	if r.Pairs != nil {
 		r.PromptTokens, r.OutputTokens = Distribution{}, Distribution{}
 	}

@@ -29,6 +29,7 @@ func (r *Rule) gates() []gate {
 		{"limits", r.unjudgeable, nil},
 		{"output tokens", r.uncounted, nil},
 		{"requests in flight", r.notInFlight, flightUnsaid},
+		{"prompt length", r.promptLength, func(p *measure.Point) bool { return p.PromptRatio == nil }},
 		{"output length", r.outputLength, func(p *measure.Point) bool { return p.OutputRatio == nil }},
 		{"context length", r.contextTooShort, nil},
 		{"client lag", clientTooSlow, func(p *measure.Point) bool { return p.LagP99 == nil }},
@@ -171,6 +172,37 @@ func (r *Rule) offRate(asked measure.Asked) string {
 	got, allowed := format.Apart(off / *asked.Target, most, format.PercentTo, format.Digits-1)
 	sent, scheduled := format.Apart(*asked.Achieved, *asked.Target, format.NumberTo, format.Digits)
 	return fmt.Sprintf("%s requests/s were sent, %s were scheduled (%s off, at most %s allowed)", sent, scheduled, got, allowed)
+}
+
+// sumTolerance is how far prompts of random words may be off what was asked for, all together, where the preset does not say.
+const sumTolerance = 0.01
+
+// promptLength holds prompts against the length asked for, which calibration met: a service that changes them since, or a template that differs,
+// does other work. Each fixed prompt is judged, and random ones together. The prompts of other workloads have no length that was asked for.
+func (r *Rule) promptLength(p *measure.Point) string {
+	off, most, which := p.PromptOff, 0.0, "a prompt"
+	switch p.Workload {
+	case "fixed":
+	case "random":
+		most, which = sumTolerance, "all prompts together"
+		if off = nil; p.PromptRatio != nil {
+			apart := math.Abs(*p.PromptRatio - 1)
+			off = &apart
+		}
+	default:
+		return ""
+	}
+	if declared := r.Select.Tolerance.PromptLength; declared != nil {
+		most = *declared
+	}
+	switch {
+	case !known(off):
+		return fmt.Sprintf("prompt length over what was asked for is unknown (at most %s off allowed)", format.Percent(most))
+	case *off <= most:
+		return ""
+	}
+	got, allowed := format.Apart(*off, most, format.PercentTo, format.Digits-1)
+	return fmt.Sprintf("the length of %s is %s off what was asked for (at most %s allowed)", which, got, allowed)
 }
 
 // outputLength holds the output against what was asked for. A service that ends early has short, cheap requests, which only ignore_eos forbids. One

@@ -28,7 +28,7 @@ func rule(maxTTFT time.Duration) Rule {
 func row(concurrency int64, throughput, ttft float64) measure.Point {
 	return measure.Point{
 		PointLoad: schema.PointLoad{Concurrency: &concurrency}, Status: measure.PointCompleted, Workload: "random", Cache: "isolated",
-		Counts: measure.Counts{Issued: 100, OK: 100}, SuccessRate: ref(1.0), ErrorRate: ref(0.0), OutputTokens: ref(int64(1000)),
+		Counts: measure.Counts{Issued: 100, OK: 100}, SuccessRate: ref(1.0), ErrorRate: ref(0.0), OutputTokens: ref(int64(1000)), PromptRatio: ref(1.0),
 		OutputTokPerS: &throughput, SteadyOutputTokPS: ref(throughput * 1.01), TargetInFlight: &concurrency, TargetSessions: &concurrency,
 		InFlight: measure.InFlight{SteadyMeanRequests: ref(float64(concurrency)), SteadyMeanSessions: ref(float64(concurrency))},
 		TTFT:     measure.Dist{N: 100, P50: &ttft}, TTFTAll: measure.AllDist{P50: &ttft},

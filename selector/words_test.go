@@ -67,7 +67,7 @@ func TestOtherSentences(t *testing.T) {
 		change func(p *measure.Point)
 		want   string
 	}{
-		{"cached prompt", func(p *measure.Point) { p.Workload, p.Cache = "fixed", "shared" }, "its ttft is that of a cached prompt."},
+		{"cached prompt", func(p *measure.Point) { p.Workload, p.Cache, p.PromptOff = "fixed", "shared", ref(0.0) }, "its ttft is that of a cached prompt."},
 		{"degenerate", func(p *measure.Point) { p.Degenerate = true }, "Every longer output repeated one text: the model may be broken."},
 		// https://github.com/vllm-project/vllm/issues/8625: fewer tokens than events with text.
 		{"tokens a chunk", func(p *measure.Point) { p.TokensPerChunk = ref(0.49) },
@@ -95,7 +95,7 @@ func TestOtherSentences(t *testing.T) {
 		mustContain(t, v.Text(), test.want)
 	}
 	quiet := with(row(8, 100, 0.2), func(p *measure.Point) {
-		p.Workload, p.TTFTDrift, p.TTFT.P95, p.TTFTAfterWave = "fixed", ref(1.2), ref(0.3), ref(0.2)
+		p.Workload, p.PromptOff, p.TTFTDrift, p.TTFT.P95, p.TTFTAfterWave = "fixed", ref(0.0), ref(1.2), ref(0.3), ref(0.2)
 		p.TokensPerChunk, p.CPUShare, p.RequestRate, p.Late = ref(0.5), ref(0.8), nil, 0
 	})
 	v := Judge(Series{Points: []Candidate{point(quiet)}}, rule(0))

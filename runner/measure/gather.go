@@ -2,6 +2,7 @@ package measure
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"sweetspot/runner/clock"
@@ -22,6 +23,7 @@ type gathered struct {
 
 	promptTokens, outputTokens, cachedTokens total
 	askedPrompt, askedOutput                 total
+	promptOff                                float64 // the greatest, as a share of what was asked for
 	chunks                                   int64
 	long, repeating                          int64 // with 8 or more chunks; of them, with one and the same text in all
 	good                                     int64 // that met every limit
@@ -124,6 +126,9 @@ func (g *gathered) addOK(r *Record, limits *schema.Limits) {
 	g.cachedTokens.add(r.CachedPromptTokens)
 	g.askedPrompt.add(r.RequestedPromptTokens)
 	g.askedOutput.add(r.RequestedOutputTokens)
+	if asked, counted := r.RequestedPromptTokens, r.PromptTokens; asked != nil && counted != nil && *asked > 0 {
+		g.promptOff = max(g.promptOff, math.Abs(float64(*counted-*asked))/float64(*asked))
+	}
 	g.chunks += int64(len(r.Chunks))
 	if len(r.Chunks) >= manyChunks {
 		g.long++

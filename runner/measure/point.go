@@ -149,6 +149,7 @@ type Point struct {
 	OutputTokens   *int64   `json:"output_tokens" doc:"output tokens of ok requests; null where one of them has no count"`
 	OutputRatio    *float64 `json:"output_length_ratio" doc:"output tokens of ok requests over those asked for"`
 	PromptRatio    *float64 `json:"prompt_length_ratio" doc:"prompt tokens of ok requests over those asked for"`
+	PromptOff      *float64 `json:"prompt_length_off_max" doc:"greatest difference of an ok request's prompt tokens from those asked for, as a share of these; null where one asked for no length or has no count"`
 	TokensPerChunk *float64 `json:"tokens_per_chunk" doc:"output tokens over events that carried one, of ok requests"`
 	Degenerate     bool     `json:"degenerate_output" doc:"every ok request with 8 or more chunks repeated one text: the model may be broken"`
 

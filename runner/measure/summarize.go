@@ -85,6 +85,9 @@ func (p *Point) lengths(g *gathered) {
 	p.RequestedOK = g.askedOutput.known()
 	p.OutputRatio = over(asFloat(p.OutputTokens), asFloat(p.RequestedOK))
 	p.PromptRatio = over(asFloat(p.PromptTokens), asFloat(g.askedPrompt.known()))
+	if p.PromptRatio != nil {
+		p.PromptOff = &g.promptOff
+	}
 	p.TokensPerChunk = over(asFloat(p.OutputTokens), count(g.chunks))
 }
 

@@ -173,11 +173,15 @@ func TestLengthRatios(t *testing.T) {
 		o.Records[i].RequestedOutputTokens, o.Records[i].RequestedPromptTokens = ref(int64(5)), ref(int64(80))
 	}
 	p := Summarize(o, schema.PointLoad{}, schema.Limits{})
-	if diff := cmp.Diff([]*float64{ref(11.0 / 15), ref(1.25)}, []*float64{p.OutputRatio, p.PromptRatio}, nearly); diff != "" {
+	if diff := cmp.Diff([]*float64{ref(11.0 / 15), ref(1.25), ref(0.25)}, []*float64{p.OutputRatio, p.PromptRatio, p.PromptOff}, nearly); diff != "" {
 		t.Error(diff)
 	}
+	o.Records[2].PromptTokens = ref(int64(40))
+	if p := Summarize(o, schema.PointLoad{}, schema.Limits{}); *p.PromptOff != 0.5 {
+		t.Errorf("the prompt that is off most is off by %v", *p.PromptOff)
+	}
 	o.Records[2].RequestedPromptTokens = nil
-	if p := Summarize(o, schema.PointLoad{}, schema.Limits{}); p.PromptRatio != nil {
+	if p := Summarize(o, schema.PointLoad{}, schema.Limits{}); p.PromptRatio != nil || p.PromptOff != nil {
 		t.Errorf("prompt ratio %v though one asked for no length", *p.PromptRatio)
 	}
 }
