@@ -30,6 +30,7 @@ type cli struct {
 	Show      showCmd      `cmd:"" help:"Show a stored run with the rule that it was run with."`
 	Select    selectCmd    `cmd:"" help:"Choose again from a stored run with another rule; nothing is started."`
 	Report    reportCmd    `cmd:"" help:"Write stored runs as one HTML page."`
+	Export    exportCmd    `cmd:"" help:"Write tables of stored runs for other tools, or a notebook."`
 	Schema    schemaCmd    `cmd:"" help:"Print the specification of presets."`
 	Simulate  simulateCmd  `cmd:"" help:"Serve the simulated GPU service, for any OpenAI client."`
 	Calibrate calibrateCmd `cmd:"" help:"Measure up to which load this machine can be trusted as a client."`

@@ -26,8 +26,7 @@ func (s storeFlag) find(p *process, run string) (*results.Run, error) {
 type showCmd struct {
 	Run_ string `arg:"" name:"run" help:"A run's id, the start of it, its preset's name, its directory, or latest."`
 	storeFlag
-	JSON  bool    `xor:"form" help:"Print the run as JSON."`
-	Arrow *string `xor:"form" placeholder:"TABLE" enum:"requests,points,trials" help:"Write a table as an Arrow IPC file to standard output: requests, points or trials."`
+	JSON bool `help:"Print the run as JSON."`
 }
 
 // Run is the command.
@@ -35,9 +34,6 @@ func (c *showCmd) Run(p *process) error {
 	run, err := c.find(p, c.Run_)
 	if err != nil {
 		return err
-	}
-	if c.Arrow != nil {
-		return run.WriteIPC(p.stdout, results.Table(*c.Arrow))
 	}
 	document, broken, err := pipeline.Read(run, nil)
 	if err != nil {

@@ -7,12 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/apache/arrow/go/v17/arrow/ipc"
 	"github.com/google/go-cmp/cmp"
 
 	"sweetspot/runner/clock"
@@ -337,51 +335,5 @@ func TestAFolderThatIsGoneIsAnError(t *testing.T) {
 	}
 	if points, err := w.measurements(string(Points), ".parquet"); len(points) != 0 || err != nil {
 		t.Errorf("points %v, %v", points, err)
-	}
-}
-
-func TestTablesAreExportedAsArrow(t *testing.T) {
-	w := newRun(t)
-	writePoint(t, w, keys(w.Run, pointA, 0, 0), measure.PointFailed, 1)
-	writePoint(t, w, keys(w.Run, pointA, 0, 1), measure.PointCompleted, 2)
-	writePoint(t, w, keys(w.Run, pointB, 0, 0), measure.PointCompleted, 3)
-	var out bytes.Buffer
-	if err := w.WriteIPC(&out, Requests); err != nil {
-		t.Fatal(err)
-	}
-	reader, err := ipc.NewFileReader(bytes.NewReader(out.Bytes()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	decode, err := newDecoder[measure.RequestRow](reader.Schema())
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []Measurement
-	for i := range reader.NumRecords() {
-		batch, err := reader.Record(i)
-		if err != nil {
-			t.Fatal(err)
-		}
-		rows, err := decode.rows(batch)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, row := range rows {
-			got = append(got, MeasurementOf(row.Keys))
-		}
-	}
-	a, b := Measurement{pointA, 0, 1}, Measurement{pointB, 0, 0}
-	if want := []Measurement{a, a, b, b, b}; !slices.Equal(got, want) {
-		t.Errorf("rows of %v, want %v", got, want)
-	}
-	if err := os.Truncate(w.path(b.file(string(Requests), ".parquet")), 10); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.WriteIPC(&bytes.Buffer{}, Requests); err == nil || !strings.Contains(err.Error(), b.String()) {
-		t.Errorf("exporting a table with a broken file gave error %v", err)
-	}
-	if err := w.WriteIPC(&bytes.Buffer{}, "gpus"); err == nil {
-		t.Error("a table that there is not was exported")
 	}
 }
