@@ -40,7 +40,12 @@ type caps struct {
 // request cap too, and prefill is at most the cap of each phase. Oversubscribe lifts request <= session. Clip lowers caps to the chain and merges
 // the points that became equal. Combinations that break the chain, and a number of requests below what is kept in flight, are [Conflicts]: then
 // there are no points.
+//
+// A load with a search has those of its bounds.
 func (l Load) Points() ([]PointLoad, error) {
+	if l.Search != nil {
+		return l.bounds()
+	}
 	l = l.withDefaults()
 	asked, conflicts := l.combinations()
 	if len(conflicts) > 0 {
@@ -68,9 +73,10 @@ func (l Load) Points() ([]PointLoad, error) {
 	return points, nil
 }
 
-// withDefaults is l with random arrivals where it is an open loop, else with the default ladder where it caps neither sessions nor requests.
+// withDefaults is l with random arrivals where it is an open loop, else with the default ladder where it caps and searches neither sessions nor requests.
 func (l Load) withDefaults() Load {
 	switch {
+	case l.Search != nil:
 	case len(l.RequestRate) > 0 && l.Arrivals == "":
 		l.Arrivals = "poisson"
 	case len(l.RequestRate) == 0 && len(l.Concurrency) == 0 && len(l.RequestConcurrency) == 0:

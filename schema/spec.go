@@ -201,6 +201,7 @@ type Load struct {
 	WarmupRequestConcurrency []int64   `json:"warmup_request_concurrency,omitempty"`
 	PrefillConcurrency       []int64   `json:"prefill_concurrency,omitempty"`
 	RequestRate              []float64 `json:"request_rate,omitempty"` // sessions per second, of an open loop
+	Search                   *Search   `json:"search,omitempty"`       // in the place of a list of one of the caps
 	Course
 	Requests        *int64    `json:"requests,omitempty"` // measured requests of a point
 	RequestsPerSlot int64     `json:"requests_per_slot"`
@@ -213,6 +214,16 @@ type Load struct {
 	Zip             bool      `json:"zip"`
 	Clip            bool      `json:"clip"`
 	Oversubscribe   bool      `json:"oversubscribe"`
+}
+
+// Search looks for the best load between two bounds.
+type Search struct {
+	Over       string  `json:"over"`        // the cap that is searched: "concurrency" or "request_concurrency"
+	From       int64   `json:"from"`        // at least 1
+	To         int64   `json:"to"`          // above From
+	Tolerance  float64 `json:"tolerance"`   // share of a load that may lie between it and the next one tried; above 0, at most 1
+	MaxPoints  int64   `json:"max_points"`  // loads that are tried at most; at least 2
+	MaxRepeats int64   `json:"max_repeats"` // measurements of one load at most; at least 1
 }
 
 // Course is how the load of a point comes and goes. It is the same at each point.

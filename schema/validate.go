@@ -26,6 +26,7 @@ func Read(filename string, src []byte, opts Options) (*Preset, error) {
 	}
 	v := &validator{definitions: defs, problems: problems, faults: map[string]Problems{}, digest: opts.Digest, digests: map[string]digested{}}
 	v.override(root, opts)
+	v.replaceSearch(root)
 	preset, err := v.preset(root)
 	if err != nil {
 		return nil, err

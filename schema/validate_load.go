@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 var sweepFields = []string{"concurrency", "request_concurrency", "warmup_request_concurrency", "prefill_concurrency"}
@@ -85,6 +86,11 @@ func (v *validator) load(root *node, common *settings, trials []Trial) {
 			blame(c.Field, "%s", c.Message)
 		}
 	}
+	if load.Search != nil {
+		if all := load.Search.MaxPoints * int64(len(trials)); all > maxPoints {
+			blame("search.max_points", "makes up to %d points of %d trials: a preset has at most 100,000", all, len(trials))
+		}
+	}
 	if all := len(points) * len(trials); all > maxPoints {
 		blame("concurrency", "makes %d points of %d trials: a preset has at most 100,000", all, len(trials))
 	}
@@ -107,16 +113,18 @@ func (v *validator) load(root *node, common *settings, trials []Trial) {
 	}
 }
 
-// loadPlace is where a field of the load stands, or would.
+// loadPlace is where a field of the load stands, or would. The name may be a dotted path.
 func loadPlace(root *node, name string) place {
-	n := root.get("load")
-	if n == nil {
-		return root.place.below("load").below(name)
+	at, n := root.place, root
+	for name := range strings.SplitSeq("load."+name, ".") {
+		at = at.below(name)
+		if i := n.index(name); i >= 0 {
+			at, n = n.fields[i].key, n.fields[i].value
+		} else {
+			n = nil
+		}
 	}
-	if i := n.index(name); i >= 0 {
-		return n.fields[i].key
-	}
-	return n.place.below(name)
+	return at
 }
 
 // limit is one that is declared.
