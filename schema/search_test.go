@@ -27,7 +27,7 @@ func TestACapFromOutsideReplacesTheSearch(t *testing.T) {
 		{"nothing", searching, Options{}, nil, nil, true, ""},
 		{"flag", searching, Options{Flags: map[string]string{"concurrency": "1..4"}}, []int64{1, 2, 4}, nil, false, ""},
 		{"set", searching, Options{Set: []string{"load.concurrency=8"}}, []int64{8}, nil, false, ""},
-		{"another cap", searching, Options{Flags: map[string]string{"request_concurrency": "8"}}, nil, []int64{8}, true, ""},
+		{"another cap", searching, Options{Flags: map[string]string{"request_concurrency": "8"}, Set: []string{"load.clip=true"}}, nil, []int64{8}, true, ""},
 		{"the other cap", over, Options{Flags: map[string]string{"request_concurrency": "8"}}, nil, []int64{8}, false, ""},
 		{"beside the other", over, Options{Flags: map[string]string{"concurrency": "64"}}, []int64{64}, nil, true, ""},
 		{"both", searching, Options{Set: []string{"load.search.to=8", "load.concurrency=8"}}, nil, nil, false, "load.search: has no effect beside concurrency"},

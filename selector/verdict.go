@@ -34,6 +34,8 @@ type Verdict struct {
 	ScalingBase   *string `json:"scaling_base"`       // point_id of the lowest level that completed
 	PlateauFrom   *string `json:"plateau_from"`       // point_id from which on a doubling of the load adds less than 10 % of throughput
 
+	Search *Searched `json:"search"` // how the search for the best load stands; null where the loads were listed
+
 	RequestsIssued int64    `json:"requests_issued"` // measured ones of all points and repeats
 	RequestsFailed int64    `json:"requests_failed"`
 	Notes          []string `json:"notes"` // what to know of the selected point, and where output is degenerate, a sentence each

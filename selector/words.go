@@ -21,6 +21,9 @@ func (v Verdict) Text() string {
 	if v.Verification != nil {
 		sentences = append(sentences, v.Verification.text(v.Winner()))
 	}
+	if v.Search != nil {
+		sentences = append(sentences, v.Search.text())
+	}
 	sentences = append(sentences, v.tooCloseText(), v.failedText())
 	sentences = append(sentences, v.disagreements()...)
 	sentences = append(sentences, v.Notes...)
@@ -173,6 +176,10 @@ func (v *Verdict) costText(winner *Judged) string {
 func (v *Verdict) ladderText(winner *Judged) string {
 	last := v.Points[len(v.Points)-1]
 	switch {
+	case v.Search != nil && v.LastOfLadder && v.Search.isUpper(winner.Load):
+		return "It is the upper bound of the search: raise load.search.to to know whether more load is better."
+	case v.Search != nil:
+		return ""
 	case len(v.Points) == 1:
 		return "It is the only point of the ladder: more levels are needed to know whether another is better."
 	case v.LastOfLadder && v.Feasible && !fullPrefill(winner.Load):
@@ -211,7 +218,7 @@ func (v *Verdict) tooCloseText() string {
 	var texts []string
 	for _, p := range v.Points {
 		if p.TooClose() {
-			texts = append(texts, LoadText(p.Load)+p.closeText())
+			texts = append(texts, LoadText(p.Load)+", whose "+p.closeText())
 		}
 	}
 	if len(texts) == 0 {
@@ -232,7 +239,7 @@ func (j *Judged) closeText() string {
 			texts = append(texts, fmt.Sprintf("%s %s is within %s (limit %s)", h.Name, format.Optional(h.Value, format.Seconds), intervalText(h.Lower, h.Upper), format.Seconds(h.Limit)))
 		}
 	}
-	return ", whose " + strings.Join(texts, " and ")
+	return strings.Join(texts, " and ")
 }
 
 // intervalText says an interval; an end that is not known is open.
