@@ -27,6 +27,8 @@ func TestMain(m *testing.M) {
 	switch os.Getenv(child) {
 	case "killed":
 		runUntilKilled(os.Getenv("SWEETSPOT_TEST_STORE"))
+	case "search":
+		searchUntilKilled(os.Getenv("SWEETSPOT_TEST_STORE"))
 	case "full":
 		runOnFullDisk(os.Getenv("SWEETSPOT_TEST_STORE"))
 	default:

@@ -57,6 +57,8 @@ type TrialStarted struct{ Trial *Trial }
 type PointStarted struct {
 	Job          Job
 	Index, Total int
+	AtMost       bool   // Total is the most that there may be: a search may need fewer
+	Why          string // why a search measures it next; empty for a point that was listed
 }
 
 // PointDone is that a measurement is stored.

@@ -55,7 +55,8 @@ func newDocument(plan *Plan, id string, status results.Status, from stored, rule
 	d := &Document{SchemaVersion: results.SchemaVersion, RunID: id, Status: status}
 	for i := range plan.Trials {
 		verdict := judgeTrial(&plan.Trials[i], from, rule)
-		if slices.ContainsFunc(verdict.Points, unfinished) {
+		verdict.Search = plan.Trials[i].searched(from, plan.Rule)
+		if slices.ContainsFunc(verdict.Points, unfinished) || verdict.Search != nil && !verdict.Search.Ended && status != results.Failed {
 			verdict.Status = statusIncomplete
 		}
 		d.Trials = append(d.Trials, verdict)
@@ -100,7 +101,8 @@ func (d *Document) Exit(strict bool) int {
 		if trial.Verification != nil {
 			points = slices.Concat(points, trial.Verification.Points)
 		}
-		if slices.ContainsFunc(points, func(p selector.Judged) bool { return p.Status != string(measure.PointCompleted) }) {
+		unended := trial.Search != nil && !trial.Search.Ended
+		if unended || slices.ContainsFunc(points, func(p selector.Judged) bool { return p.Status != string(measure.PointCompleted) }) {
 			return ExitFailed
 		}
 	}
@@ -133,9 +135,18 @@ type PlannedTrial struct {
 	Status   string         `json:"status"` // "planned"
 	Axes     []schema.Axis  `json:"axes"`
 	Points   []PlannedPoint `json:"points"`
+	Search   *PlannedSearch `json:"search"`   // in the place of points; null where these are listed
 	Selected *string        `json:"selected"` // null, as the two below
 	Feasible *bool          `json:"feasible"`
 	Verdict  *string        `json:"verdict"`
+}
+
+// PlannedSearch is a search before a run: its bounds, and their points.
+type PlannedSearch struct {
+	schema.Search
+	First    PlannedPoint `json:"first"`
+	Last     PlannedPoint `json:"last"`
+	Estimate *float64     `json:"estimate_s"` // as long as an earlier search took, or at most that by the duration asked for; null where nothing is known
 }
 
 // PlannedPoint is a point before a run.
@@ -162,13 +173,26 @@ func (p *Plan) Document(earlier []measure.Point) *PlanDocument {
 	d := &PlanDocument{SchemaVersion: p.SchemaVersion, Status: statusPlanned}
 	for i := range p.Trials {
 		trial := &p.Trials[i]
-		planned := PlannedTrial{ID: trial.ID, Name: trial.Name, Status: statusPlanned, Axes: append([]schema.Axis{}, trial.Axes...)}
+		planned := PlannedTrial{ID: trial.ID, Name: trial.Name, Status: statusPlanned, Axes: append([]schema.Axis{}, trial.Axes...), Points: []PlannedPoint{}}
+		planned.Search = trial.planned(earlier)
 		for j := range trial.Points {
 			planned.Points = append(planned.Points, trial.Points[j].planned(trial.Repeats, earlier))
 		}
 		d.Trials = append(d.Trials, planned)
 	}
 	return d
+}
+
+func (t *Trial) planned(earlier []measure.Point) *PlannedSearch {
+	if t.Search == nil {
+		return nil
+	}
+	planned := &PlannedSearch{Search: t.Search.Search, First: t.Search.First.planned(t.Repeats, earlier), Last: t.Search.Last.planned(t.Repeats, earlier)}
+	if estimate := t.estimate(earlier); estimate != nil {
+		seconds := estimate.Seconds()
+		planned.Estimate = &seconds
+	}
+	return planned
 }
 
 func (p *Point) planned(repeats int64, earlier []measure.Point) PlannedPoint {

@@ -24,6 +24,7 @@ type execution struct {
 
 	pools map[results.PointRepeat]*measure.Pool // what limits are held against, of measurements whose point has several
 
+	ended    map[string]bool // trials whose search has ended
 	judged   map[string]bool // trials whose verdict is stored
 	verified map[string]bool // those of which it is stored with what was measured again
 	index    int             // of the next measurement among total
@@ -36,7 +37,7 @@ type execution struct {
 //
 // An error is that results could not be stored or read: then the run stops, and what was stored before stays.
 func Execute(ctx context.Context, plan *Plan, run *results.Writer, deps Deps) (results.Status, error) {
-	e := &execution{plan: plan, run: run, deps: deps, pools: map[results.PointRepeat]*measure.Pool{}}
+	e := &execution{plan: plan, run: run, deps: deps, pools: map[results.PointRepeat]*measure.Pool{}, ended: map[string]bool{}}
 	if err := e.begin(); err != nil {
 		return results.Failed, err
 	}
@@ -62,7 +63,11 @@ func (e *execution) begin() error {
 		return err
 	}
 	for i := range e.plan.Trials {
-		e.total += len(e.pending(&e.plan.Trials[i]))
+		if trial := &e.plan.Trials[i]; trial.Search != nil {
+			e.total += int(trial.most())
+		} else {
+			e.total += len(e.pending(trial))
+		}
 	}
 	return e.run.Update(func(m *results.Manifest) {
 		m.Status = results.Running
@@ -145,6 +150,9 @@ func (e *execution) sharing(ctx context.Context, trials []Trial) error {
 }
 
 func (e *execution) trial(ctx context.Context, service *starter, trial *Trial) error {
+	if trial.Search != nil {
+		return e.search(ctx, service, trial)
+	}
 	jobs := e.pending(trial)
 	e.skip(e.plan.Jobs(trial))
 	if len(jobs) > 0 && !e.stopped(ctx) {
@@ -176,7 +184,7 @@ func (e *execution) points(ctx context.Context, service *starter, trial *Trial, 
 		if e.stopped(ctx) {
 			return nil
 		}
-		e.observe(PointStarted{job, e.index, e.total})
+		e.observe(PointStarted{Job: job, Index: e.index, Total: e.total})
 		e.index++
 		if err := e.point(ctx, running, before, job, err); err != nil {
 			return err
@@ -211,13 +219,14 @@ func (e *execution) preflight(ctx context.Context, service Service, trial *Trial
 
 // status is what the run has come to: every measurement is there, or was tried, or was not.
 func (e *execution) status() results.Status {
-	var all []Job
+	status := results.Completed
 	for i := range e.plan.Trials {
-		all = append(all, e.plan.Jobs(&e.plan.Trials[i])...)
-	}
-	status := e.statusOf(all)
-	if status == results.Interrupted {
-		return status
+		switch e.statusOfTrial(&e.plan.Trials[i]) {
+		case results.Interrupted:
+			return results.Interrupted
+		case results.Failed:
+			status = results.Failed
+		}
 	}
 	for _, trial := range e.toVerify() {
 		if of := e.statusOf(e.plan.VerifyJobs(trial)); of != results.Completed {

@@ -37,6 +37,7 @@ func judgeAgain(trial *Trial, from stored, rule results.Rule) selector.Verdict {
 // judgeStage judges the repeats of one stage.
 func judgeStage(trial *Trial, stage string, from stored, rule results.Rule) selector.Verdict {
 	first, after := trial.repeatsOf(stage)
+	trial = trial.found(from.rows)
 	series := selector.Series{TrialID: trial.ID, TrialName: trial.Name, Workload: trial.Workload, Repeats: trial.Repeats}
 	for _, point := range trial.Points {
 		candidate := selector.Candidate{PointID: point.ID, Load: point.PointLoad}
@@ -44,6 +45,9 @@ func judgeStage(trial *Trial, stage string, from stored, rule results.Rule) sele
 			if row, there := from.rows[results.PointRepeat{PointID: point.ID, Repeat: repeat}]; there {
 				candidate.Repeats = append(candidate.Repeats, row)
 			}
+		}
+		if trial.Search != nil && stage == stageSweep {
+			candidate.Planned = max(trial.Repeats, int64(len(candidate.Repeats)))
 		}
 		if pooled, there := from.pooled[sample{point.ID, stage}]; there {
 			candidate.Pooled = &pooled

@@ -87,6 +87,8 @@ func sameMeasurements(begun, plan *Plan) error {
 			return fmt.Errorf("its trial %d, %s, has another model, service, workload, request or name than the preset's, %s", i+1, before.Name, trial.Name)
 		case before.Repeats != trial.Repeats:
 			return fmt.Errorf("it has %d repeats, the preset has %d", before.Repeats, trial.Repeats)
+		case trial.Search.same(before.Search, trial.Name) != nil:
+			return trial.Search.same(before.Search, trial.Name)
 		case len(before.Points) != len(trial.Points):
 			return fmt.Errorf("its trial %s has %d points, the preset's has %d", trial.Name, len(before.Points), len(trial.Points))
 		}

@@ -33,7 +33,8 @@ type Trial struct {
 	DrainTimeout schema.Duration `json:"drain_timeout"`
 	Seed         int64           `json:"seed"`
 	schema.Course
-	Points []Point `json:"points"`
+	Points []Point `json:"points"`           // of a search: those that it has come to, none before it runs
+	Search *Search `json:"search,omitempty"` // in the place of listed points
 }
 
 // Point is one load of a trial.
@@ -120,6 +121,10 @@ func newTrial(preset *schema.Preset, t schema.Trial, loads []schema.PointLoad) (
 	if trial.ID, err = hashed.trial(); err != nil {
 		return trial, err
 	}
+	if preset.Load.Search != nil {
+		trial.Search, err = newSearch(hashed, preset)
+		return trial, err
+	}
 	for _, load := range loads {
 		point, err := newPoint(hashed, preset, load)
 		if err != nil {
@@ -184,15 +189,19 @@ func measuredRequests(load schema.Load, limits schema.Limits, slots int64) int64
 func (p *Plan) Jobs(trial *Trial) []Job {
 	var jobs []Job
 	for repeat := range trial.Repeats {
-		for _, point := range trial.Points {
-			jobs = append(jobs, Job{
-				Keys: measure.Keys{TrialID: trial.ID, TrialName: trial.Name, PointID: point.ID, Repeat: repeat, Stage: stageSweep},
-				Spec: trial.Spec, Load: point.PointLoad, Requests: point.Requests, Duration: point.Duration, WarmupRequests: point.WarmupRequests,
-				DrainTimeout: trial.DrainTimeout, Seed: trial.Seed, Course: trial.Course, Limits: p.Rule.Limits,
-			})
+		for i := range trial.Points {
+			jobs = append(jobs, p.job(trial, &trial.Points[i], repeat))
 		}
 	}
 	return jobs
+}
+
+func (p *Plan) job(trial *Trial, point *Point, repeat int64) Job {
+	return Job{
+		Keys: measure.Keys{TrialID: trial.ID, TrialName: trial.Name, PointID: point.ID, Repeat: repeat, Stage: stageSweep},
+		Spec: trial.Spec, Load: point.PointLoad, Requests: point.Requests, Duration: point.Duration, WarmupRequests: point.WarmupRequests,
+		DrainTimeout: trial.DrainTimeout, Seed: trial.Seed, Course: trial.Course, Limits: p.Rule.Limits,
+	}
 }
 
 // VerifyJobs are the measurements that verify a trial: the same once more. Their repeats are numbered on from those of the sweep, so that their
@@ -209,10 +218,14 @@ func (p *Plan) VerifyJobs(trial *Trial) []Job {
 
 // repeatsOf are the numbers of a stage's repeats: from first on, and below after.
 func (t *Trial) repeatsOf(stage string) (first, after int64) {
-	if stage == stageVerify {
-		return t.Repeats, 2 * t.Repeats
+	most := t.Repeats
+	if t.Search != nil {
+		most = max(most, t.Search.MaxRepeats) // of a point that is too close to call
 	}
-	return 0, t.Repeats
+	if stage == stageVerify {
+		return most, most + t.Repeats
+	}
+	return 0, most
 }
 
 // Estimate is how long a measurement of the point should take, nil where nothing is known: the median of what earlier completed measurements
@@ -237,6 +250,13 @@ func (p *Plan) Estimate(earlier []measure.Point) *time.Duration {
 	var sum time.Duration
 	for i := range p.Trials {
 		trial := &p.Trials[i]
+		if trial.Search != nil {
+			one := trial.estimate(earlier)
+			if one == nil {
+				return nil
+			}
+			sum += *one
+		}
 		for j := range trial.Points {
 			one := trial.Points[j].Estimate(earlier)
 			if one == nil {

@@ -3,10 +3,12 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"maps"
 	"reflect"
 	"slices"
 
 	"sweetspot/pipeline/results"
+	"sweetspot/runner/measure"
 	"sweetspot/selector"
 )
 
@@ -32,12 +34,16 @@ func (e *execution) toVerify() []*Trial {
 		return nil
 	}
 	for i := range e.plan.Trials {
-		if e.statusOf(e.plan.Jobs(&e.plan.Trials[i])) == results.Interrupted {
+		if e.statusOfTrial(&e.plan.Trials[i]) == results.Interrupted {
 			return nil
 		}
 	}
 	var won []*Trial
-	document := newDocument(e.plan, e.run.ID(), results.Running, stored{rows: e.rows}, e.plan.Rule)
+	from := stored{e.rows, map[sample]measure.Pooled{}}
+	for i := range e.plan.Trials {
+		maps.Copy(from.pooled, e.stored(&e.plan.Trials[i]).pooled)
+	}
+	document := newDocument(e.plan, e.run.ID(), results.Running, from, e.plan.Rule)
 	for i := range document.Trials {
 		if document.Trials[i].Verification != nil {
 			won = append(won, &e.plan.Trials[i])

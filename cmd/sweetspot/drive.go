@@ -89,6 +89,9 @@ func (d *drive) streams() int64 {
 		for _, point := range trial.Points {
 			most = max(most, streamsOf(trial.Spec.Workload, point.PointLoad))
 		}
+		if trial.Search != nil {
+			most = max(most, streamsOf(trial.Spec.Workload, trial.Search.Last.PointLoad))
+		}
 	}
 	return most
 }

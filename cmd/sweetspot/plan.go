@@ -42,23 +42,47 @@ func (c *planCmd) Run(p *process) error {
 
 func printPlan(out io.Writer, width int, plan *pipeline.Plan, earlier []measure.Point) error {
 	fmt.Fprintf(out, "%s: %s\n%s\n", plan.Name, summary(plan), wrap("rule: "+selector.Rule(plan.Rule).Text(), width))
+	searched := false
 	for i := range plan.Trials {
 		trial := &plan.Trials[i]
 		fmt.Fprintf(out, "\ntrial %s (%s)\n", trial.Name, trial.ID)
-		var rows [][]string
-		for j := range trial.Points {
-			point := &trial.Points[j]
-			rows = append(rows, []string{"", selector.LoadText(point.PointLoad), point.ID, extent(point), fmt.Sprint(point.WarmupRequests), duration(point.Estimate(earlier))})
-		}
+		rows := planRows(trial, earlier)
 		header := []string{"", "load", "point", "measured", "warmup", "time"}
 		if err := printTable(out, 2, header, []align{left, left, left, right, right, right}, rows); err != nil {
 			return err
 		}
+		if trial.Search != nil {
+			fmt.Fprintf(out, "\n%s\n", wrap(searchText(trial), width))
+		}
+		searched = searched || trial.Search != nil
 	}
-	if whole := plan.Estimate(earlier); whole != nil {
+	if whole := plan.Estimate(earlier); whole != nil && searched && len(earlier) == 0 {
+		fmt.Fprintf(out, "\nat most about %s in all, and more where loads are too close to call\n", duration(whole))
+	} else if whole != nil {
 		fmt.Fprintf(out, "\nabout %s in all\n", duration(whole))
 	}
 	return nil
+}
+
+// planRows are those of a trial's points; of a search, those of its bounds.
+func planRows(trial *pipeline.Trial, earlier []measure.Point) (rows [][]string) {
+	points := trial.Points
+	if trial.Search != nil {
+		points = []pipeline.Point{trial.Search.First, trial.Search.Last}
+	}
+	for i := range points {
+		point := &points[i]
+		rows = append(rows, []string{"", selector.LoadText(point.PointLoad), point.ID, extent(point), fmt.Sprint(point.WarmupRequests), duration(point.Estimate(earlier))})
+	}
+	return rows
+}
+
+// searchText says what a search does.
+func searchText(trial *pipeline.Trial) string {
+	s := trial.Search
+	return fmt.Sprintf("A search between these bounds, of at most %d points: %s doubles from %d on until a limit is broken or throughput has fallen twice, and then closes in on the best "+
+		"load to within %s. A load that is too close to call is measured up to %d times.",
+		s.MaxPoints, s.Over, s.From, format.Percent(s.Tolerance), max(s.MaxRepeats, trial.Repeats))
 }
 
 // extent is how much of a point is measured.

@@ -79,7 +79,11 @@ func eventLine(event pipeline.Event) string {
 			return fmt.Sprintf("starting the simulated service (profile %s): its figures are a model's, not a GPU's", s.Simulator.Profile)
 		}
 	case pipeline.TrialStarted:
-		return fmt.Sprintf("trial %s: %s", e.Trial.Name, plural(len(e.Trial.Points), "point"))
+		return fmt.Sprintf("trial %s: %s", e.Trial.Name, extentOf(e.Trial))
+	case pipeline.PointStarted:
+		if e.Why != "" {
+			return fmt.Sprintf("  next %s: %s", selector.LoadText(e.Job.Load), e.Why)
+		}
 	case pipeline.Verifying:
 		return fmt.Sprintf("verifying trial %s: %s once more", e.Trial.Name, plural(len(e.Trial.Points), "point"))
 	case pipeline.PointDone:
@@ -116,6 +120,15 @@ func pointLine(p measure.Point) string {
 		b.WriteString("; " + failures(p))
 	}
 	return b.String()
+}
+
+// extentOf says how much is measured of a trial.
+func extentOf(trial *pipeline.Trial) string {
+	s := trial.Search
+	if s == nil {
+		return plural(len(trial.Points), "point")
+	}
+	return fmt.Sprintf("a search of %s from %d to %d, at most %d points", s.Over, s.From, s.To, s.MaxPoints)
 }
 
 func plural(n int, thing string) string {

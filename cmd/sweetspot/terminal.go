@@ -46,7 +46,11 @@ func (t *terminal) head() string {
 func (t *terminal) observe(event pipeline.Event) {
 	if e, ok := event.(pipeline.PointStarted); ok {
 		t.mu.Lock()
-		t.title = fmt.Sprintf("%s, %s (%d of %d)", e.Job.TrialName, selector.LoadText(e.Job.Load), e.Index+1, e.Total)
+		atMost := ""
+		if e.AtMost {
+			atMost = "at most "
+		}
+		t.title = fmt.Sprintf("%s, %s (%d of %s%d)", e.Job.TrialName, selector.LoadText(e.Job.Load), e.Index+1, atMost, e.Total)
 		t.mu.Unlock()
 	}
 	if line := eventLine(event); line != "" {

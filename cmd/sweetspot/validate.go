@@ -26,8 +26,7 @@ func (c *validateCmd) Run(p *process) error {
 
 // summary counts what a plan has.
 func summary(plan *pipeline.Plan) string {
-	points := plan.Trials[0].Points
-	text := fmt.Sprintf("%s, %s each", plural(len(plan.Trials), "trial"), plural(len(points), "point"))
+	text := fmt.Sprintf("%s, %s each", plural(len(plan.Trials), "trial"), extentOf(&plan.Trials[0]))
 	if repeats := plan.Trials[0].Repeats; repeats > 1 {
 		text += fmt.Sprintf(", %d repeats", repeats)
 	}
