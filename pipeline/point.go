@@ -99,6 +99,7 @@ func (e *execution) row(outcome measure.Outcome, before Preflight, job Job) meas
 	row.Keys = job.Keys
 	row.Workload, row.Model = job.Spec.Workload.Name(), job.Spec.Model
 	row.Cache, row.IgnoreEOS = job.Spec.Request.Cache, job.Spec.Request.IgnoreEOS
+	row.SharedPrefix = job.Spec.Workload.SharedPrefix(row.Cache)
 	row.Hardware = measure.HardwareOf(job.Spec.Service.GPUs(), row.OutputTokPerS)
 	row.StartedAt = e.deps.Clock.ZeroUTC().Add(time.Duration(row.Started)).Format(time.RFC3339Nano)
 	row.ClockID, row.RTT = e.deps.Clock.ID(), before.RTT

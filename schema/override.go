@@ -122,7 +122,7 @@ func wrap(p path, value *node, at place) *node {
 var alternatives = []string{"service", "workload"}
 
 // varying are the workloads whose groups are counts that vary in one way each.
-var varying = []string{"random", "tree"}
+var varying = []string{"random", "sessions", "tree"}
 
 // isAlternatives reports whether the object at p holds one of several, in the preset or in a trial: so do the counts of workloads, each of
 // which varies in one way.

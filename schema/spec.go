@@ -107,11 +107,12 @@ type Fault struct {
 
 // Workload is what is asked; exactly one field is set.
 type Workload struct {
-	Fixed   *Fixed   `json:"fixed,omitempty"`
-	Random  *Random  `json:"random,omitempty"`
-	Prompts *Prompts `json:"prompts,omitempty"`
-	Tree    *Tree    `json:"tree,omitempty"`
-	DAG     *DAG     `json:"dag,omitempty"`
+	Fixed    *Fixed    `json:"fixed,omitempty"`
+	Random   *Random   `json:"random,omitempty"`
+	Prompts  *Prompts  `json:"prompts,omitempty"`
+	Sessions *Sessions `json:"sessions,omitempty"`
+	Tree     *Tree     `json:"tree,omitempty"`
+	DAG      *DAG      `json:"dag,omitempty"`
 }
 
 // Fixed asks for the same creative-writing text every time, cut to length.
@@ -144,11 +145,29 @@ type Request struct {
 	ContinuousUsage bool              `json:"continuous_usage,omitempty"` // usage is asked for in each event; left out where not, so that ids stay
 	MaxTokensField  string            `json:"max_tokens_field"`           // "max_tokens" or "max_completion_tokens"
 	Cache           string            `json:"cache"`                      // "isolated" or "shared"
-	Timeout         Duration          `json:"timeout"`                    // for a whole request
-	IdleTimeout     Duration          `json:"idle_timeout"`               // an idle connection is closed after it
-	HTTP            string            `json:"http"`                       // "1.1" or "2"
+	CacheSalt       bool              `json:"cache_salt,omitempty"`       // isolated by the field cache_salt and not by a nonce
+	ResetCache      ResetPath         `json:"reset_prefix_cache,omitempty"`
+	Timeout         Duration          `json:"timeout"`      // for a whole request
+	IdleTimeout     Duration          `json:"idle_timeout"` // an idle connection is closed after it
+	HTTP            string            `json:"http"`         // "1.1" or "2"
 	Headers         map[string]Header `json:"headers,omitempty"`
 	ExtraBody       Body              `json:"extra_body,omitempty"` // top-level fields added to each request's body
+}
+
+// ResetPath is the path of a service's hook that empties its prefix cache; empty where it is not emptied. A preset may say true or false as well.
+type ResetPath string
+
+// UnmarshalJSON reads a path, true for vLLM's, or false.
+func (p *ResetPath) UnmarshalJSON(src []byte) error {
+	switch string(src) {
+	case "true":
+		*p = "/reset_prefix_cache"
+	case "false":
+		*p = ""
+	default:
+		return json.Unmarshal(src, (*string)(p))
+	}
+	return nil
 }
 
 // Body is a part of a JSON object. Its numbers are [json.Number], so that they are written as they were read.

@@ -13,9 +13,14 @@ type digested struct {
 
 // sessions checks what the workload says between its fields, and completes it with the digest of its file.
 func (v *validator) sessions(n *node, spec *Spec) Problems {
+	if spec.Request.CacheSalt && spec.Workload.declaresPrefix() {
+		return Problems{n.at(path{"request", "cache_salt"}).place.problem("would keep the cache from the shared prefix that the workload declares: leave out one of them")}
+	}
 	switch w := &spec.Workload; {
 	case w.Random != nil:
 		return w.Random.check(n.at(path{"workload", "random"}))
+	case w.Sessions != nil:
+		return w.Sessions.check(n.at(path{"workload", "sessions"}))
 	case w.Tree != nil:
 		at := n.at(path{"workload", "tree"})
 		if problems := w.Tree.bounds(at); len(problems) > 0 {
@@ -48,6 +53,20 @@ func (r *Random) check(n *node) Problems {
 	return nil
 }
 
+// check finds conversations whose counts are out of bounds, or that typically have more turns than one may have.
+func (s *Sessions) check(n *node) Problems {
+	problems := bounds(n, map[string]Distribution{
+		"turns": s.Turns, "prompt_tokens": s.PromptTokens, "output_tokens": s.OutputTokens, "think_time": s.ThinkTime,
+	})
+	if _, most := s.Turns.Bounds(); len(problems) == 0 && most > mostTurns {
+		return Problems{n.get("turns").place.problem(fmt.Sprintf("must be at most %d: a conversation has no more turns", mostTurns))}
+	}
+	return problems
+}
+
+// mostTurns is how many turns a session has at most, as in package workload.
+const mostTurns = 10_000
+
 // bounds finds distributions whose greatest value is below their least.
 func (t *Tree) bounds(n *node) Problems {
 	return bounds(n, map[string]Distribution{
@@ -78,14 +97,13 @@ func bounds(n *node, fields map[string]Distribution) Problems {
 
 // size finds trees that typically have more turns than one may have.
 func (t *Tree) size(n *node) Problems {
-	const most = 10_000 // of a tree, as in package workload
 	turns := max(1, t.Turns.Mean())
 	var all float64
 	for level, width := int64(0), 1.0; level <= t.Depth; level++ {
 		all += width * turns
 		width *= turns * t.ForkWidth.Mean()
 	}
-	if all <= most {
+	if all <= mostTurns {
 		return nil
 	}
 	at := n.place

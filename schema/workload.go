@@ -31,6 +31,16 @@ type Prompts struct {
 	OutputTokens int64  `json:"output_tokens"`    // where the file says none
 }
 
+// Sessions asks in conversations of several turns.
+type Sessions struct {
+	Turns              Distribution `json:"turns"`
+	PromptTokens       Distribution `json:"prompt_tokens"`                  // that a turn adds
+	OutputTokens       Distribution `json:"output_tokens"`                  // at most, of an answer
+	ThinkTime          Distribution `json:"think_time"`                     // in milliseconds
+	History            string       `json:"history"`                        // "live" or "recorded": the answers that later turns carry
+	SharedPrefixTokens int64        `json:"shared_prefix_tokens,omitempty"` // in front of the first turn
+}
+
 // Distribution is a whole number, or how it varies; exactly one field is set. In JSON, as in a preset, the first is the number alone.
 type Distribution struct {
 	Constant  *int64     `json:"-"`
@@ -109,6 +119,8 @@ func (w Workload) Name() string {
 		return "fixed"
 	case w.Prompts != nil:
 		return "prompts"
+	case w.Sessions != nil:
+		return "sessions"
 	case w.Tree != nil:
 		return "tree"
 	case w.DAG != nil:
@@ -161,6 +173,27 @@ func (w Workload) clone() Workload {
 	return w
 }
 
+// SharedPrefix is how many tokens at the beginning of each prompt a prefix cache may have from other prompts, as w declares it. It is nil where
+// that isn't known: a later turn begins with all that was said before, and prompts of a file that are sent as they are may share what they like.
+func (w Workload) SharedPrefix(cache string) *int64 {
+	var declared int64
+	switch isolated := cache != "shared"; {
+	case w.Random != nil:
+		declared = w.Random.SharedPrefixTokens
+	case w.Fixed != nil && !isolated:
+		declared = w.Fixed.PromptTokens
+	case w.Fixed != nil, w.Prompts != nil && isolated:
+	default:
+		return nil
+	}
+	return &declared
+}
+
+// declaresPrefix reports whether the prompts of w share a prefix that it declares.
+func (w Workload) declaresPrefix() bool {
+	return w.Random != nil && w.Random.SharedPrefixTokens > 0 || w.Sessions != nil && w.Sessions.SharedPrefixTokens > 0
+}
+
 // Forks reports whether w may have session trees that fork, which alone can have more requests in flight than trees. What a file holds is not
 // looked at.
 func (w Workload) Forks() bool { return w.DAG != nil || w.Tree != nil && w.Tree.Depth > 0 }
@@ -175,6 +208,8 @@ func (w Workload) Tokens() (prompt, output int64) {
 		return prompt.typical(), output.typical()
 	case w.Prompts != nil:
 		return 0, w.Prompts.OutputTokens
+	case w.Sessions != nil:
+		return w.Sessions.SharedPrefixTokens + w.Sessions.PromptTokens.typical(), w.Sessions.OutputTokens.typical()
 	case w.Tree != nil:
 		return w.Tree.PromptTokens.typical(), w.Tree.OutputTokens.typical()
 	}
@@ -187,6 +222,9 @@ func (w Workload) Longest() int64 {
 	prompt, output := w.Tokens()
 	if w.Random != nil {
 		return w.Random.longest()
+	}
+	if s := w.Sessions; s != nil {
+		return s.SharedPrefixTokens + s.Turns.typical()*(s.PromptTokens.typical()+output)
 	}
 	if w.Tree != nil {
 		return w.Tree.Turns.typical() * (prompt + output)

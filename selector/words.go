@@ -270,7 +270,7 @@ const (
 
 // notes are what to know of the selected point, and of all points what tells of a broken model, a sentence each. They change nothing about who wins.
 func (v *Verdict) notes() []string {
-	notes := []string{}
+	notes := append([]string{}, v.cacheNotes()...)
 	winner := v.Winner()
 	if winner == nil {
 		return notes

@@ -43,7 +43,7 @@ type curveColumn struct {
 }
 
 // spare are the titles of columns that a narrow terminal does without, the first to go first.
-var spare = []string{"p95", "tps/user", "steady", "tok/s/gpu"}
+var spare = []string{"cached", "p95", "tps/user", "steady", "tok/s/gpu"}
 
 // printCurve writes one row for each point of a trial, and what its marks mean.
 func printCurve(out io.Writer, width int, trial *selector.Verdict) error {
@@ -96,6 +96,14 @@ func curveText(trial *selector.Verdict, columns []curveColumn, width int) (strin
 	var text strings.Builder
 	err := printTable(&text, gap, header, aligned, rows)
 	return text.String(), err
+}
+
+// cachedCell is the share of prompt tokens that came from the prefix cache; empty where none did or nobody says.
+func cachedCell(p selector.Judged) string {
+	if ratio := p.Medians.CacheHitRatio; ratio != nil && *ratio > 0 {
+		return format.Percent(*ratio)
+	}
+	return ""
 }
 
 // The marks of a row and a figure. They are told apart without colour.
@@ -230,6 +238,7 @@ func curveColumns(trial *selector.Verdict) []curveColumn {
 		{"sessions", func(p selector.Judged) string { return sessionsCell(trial, p) }},
 		{"in flight", func(p selector.Judged) string { return inFlight(p) }},
 		{"ok/fail", outcomes},
+		{"cached", cachedCell},
 		{"tok/s", func(p selector.Judged) string { return optionalNumber(p.Medians.OutputTokPerS) }},
 		{"steady", func(p selector.Judged) string { return steadyCell(trial, p) }},
 		{"×", func(p selector.Judged) string { return optionalNumber(p.ThroughputScaling) }},

@@ -115,6 +115,11 @@ func (d *drive) measure(ctx context.Context, started pipeline.Service, job pipel
 	if err := started.(*service.Service).Err(); err != nil {
 		return measure.Outcome{}, err
 	}
+	if path := string(job.Spec.Request.ResetCache); path != "" {
+		if err := started.(*service.Service).ResetPrefixCache(ctx, path); err != nil {
+			return measure.Outcome{}, err
+		}
+	}
 	point := runner.Point{Load: job.Load, WarmupRequests: job.WarmupRequests, DrainTimeout: job.DrainTimeout}
 	if job.Load.RequestRate != nil {
 		point.Arrivals.Process = job.Arrivals

@@ -146,6 +146,8 @@ type Point struct {
 	RequestedOK    *int64   `json:"requested_output_tokens" doc:"output tokens that the ok requests asked for"`
 	PromptTokens   *int64   `json:"prompt_tokens" doc:"prompt tokens of ok requests; null where one of them has no count"`
 	CachedTokens   *int64   `json:"cached_prompt_tokens" doc:"prompt tokens of ok requests served from the prefix cache; null where one of them does not say"`
+	CacheHitRatio  *float64 `json:"cache_hit_ratio" doc:"cached_prompt_tokens over prompt_tokens"`
+	SharedPrefix   *int64   `json:"shared_prefix_tokens" doc:"tokens at the beginning of each prompt that the workload lets a prefix cache have from other prompts; null where it can't be told, as of later turns"`
 	OutputTokens   *int64   `json:"output_tokens" doc:"output tokens of ok requests; null where one of them has no count"`
 	OutputRatio    *float64 `json:"output_length_ratio" doc:"output tokens of ok requests over those asked for"`
 	PromptRatio    *float64 `json:"prompt_length_ratio" doc:"prompt tokens of ok requests over those asked for"`

@@ -82,6 +82,7 @@ func (p *Point) shares(g *gathered) {
 
 func (p *Point) lengths(g *gathered) {
 	p.PromptTokens, p.OutputTokens, p.CachedTokens = g.promptTokens.known(), g.outputTokens.known(), g.cachedTokens.known()
+	p.CacheHitRatio = over(asFloat(p.CachedTokens), asFloat(p.PromptTokens))
 	p.RequestedOK = g.askedOutput.known()
 	p.OutputRatio = over(asFloat(p.OutputTokens), asFloat(p.RequestedOK))
 	p.PromptRatio = over(asFloat(p.PromptTokens), asFloat(g.askedPrompt.known()))

@@ -80,15 +80,15 @@ func (s *Service) Identity(ctx context.Context) (Identity, error) {
 	return i, nil
 }
 
-// ResetPrefixCache has each URL of the service forget the prompts that it has seen.
-func (s *Service) ResetPrefixCache(ctx context.Context) error {
+// ResetPrefixCache has each URL of the service forget the prompts that it has seen, by a POST to a path of its host.
+func (s *Service) ResetPrefixCache(ctx context.Context, path string) error {
 	for _, u := range s.URLs {
-		answer, err := s.ask(ctx, http.MethodPost, root(u)+"/reset_prefix_cache")
+		answer, err := s.ask(ctx, http.MethodPost, root(u)+path)
 		switch {
 		case err != nil:
 			return err
 		case answer.status == http.StatusNotFound:
-			return fmt.Errorf("resetting the prefix cache: %s has no /reset_prefix_cache (vLLM has it only with VLLM_SERVER_DEV_MODE=1)", safe(u))
+			return fmt.Errorf("resetting the prefix cache: %s has no %s (vLLM has /reset_prefix_cache only with VLLM_SERVER_DEV_MODE=1): set the hook that it has in request.reset_prefix_cache, or leave that out", safe(u), path)
 		case answer.status/100 != 2:
 			return fmt.Errorf("resetting the prefix cache: %s answers with status %d", safe(u), answer.status)
 		}

@@ -67,7 +67,7 @@ func TestAnEndpointIsReachedWithItsKey(t *testing.T) {
 	if diff := cmp.Diff(facts, got.Facts()); diff != "" {
 		t.Errorf("facts (-want +got):\n%s", diff)
 	}
-	if err := s.ResetPrefixCache(t.Context()); err != nil {
+	if err := s.ResetPrefixCache(t.Context(), "/reset_prefix_cache"); err != nil {
 		t.Error(err)
 	}
 	for _, r := range seen {
@@ -121,7 +121,7 @@ func TestWhatAServiceDoesNotSayIsNil(t *testing.T) {
 
 func TestACacheThatIsNotResetIsAnError(t *testing.T) {
 	for want, answers := range map[string]map[string]string{
-		"has no /reset_prefix_cache (vLLM has it only with VLLM_SERVER_DEV_MODE=1)": nil,
+		"has no /reset_prefix_cache (vLLM has /reset_prefix_cache only with VLLM_SERVER_DEV_MODE=1): set the hook that it has in request.reset_prefix_cache": nil,
 		"answers with status 500": {"/reset_prefix_cache": "500!"},
 		"says that it did not":    {"/reset_prefix_cache": `{"success":false}`},
 		"":                        {"/reset_prefix_cache": ""},
@@ -132,7 +132,7 @@ func TestACacheThatIsNotResetIsAnError(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.ResetPrefixCache(t.Context()); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+		if err := s.ResetPrefixCache(t.Context(), "/reset_prefix_cache"); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
@@ -148,7 +148,7 @@ func TestAServiceThatCantBeReachedIsAnErrorWithoutSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, asked := s.Identity(t.Context())
-	for _, err := range []error{asked, s.ResetPrefixCache(t.Context())} {
+	for _, err := range []error{asked, s.ResetPrefixCache(t.Context(), "/reset_prefix_cache")} {
 		if err == nil || !strings.Contains(err.Error(), "connection refused") || !strings.Contains(err.Error(), server.URL) {
 			t.Errorf("got %v", err)
 		}
@@ -169,7 +169,7 @@ func TestTheSimulatedServiceSaysWhatItIs(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("identity (-want +got):\n%s", diff)
 	}
-	if err := s.ResetPrefixCache(t.Context()); err != nil {
+	if err := s.ResetPrefixCache(t.Context(), "/reset_prefix_cache"); err != nil {
 		t.Error(err)
 	}
 }

@@ -35,6 +35,9 @@ func Calibrate(ctx context.Context, spec schema.Spec, seed Seed, contextTokens i
 	case spec.Workload.Random != nil:
 		plain = soughtOf(*spec.Workload.Random)
 		cal.PrefixWords, err = c.prefix(spec.Workload.Random.SharedPrefixTokens)
+	case spec.Workload.Sessions != nil:
+		plain = soughtIn(spec.Workload.Sessions.PromptTokens, spec.Workload.Sessions.SharedPrefixTokens)
+		cal.PrefixWords, err = c.prefix(spec.Workload.Sessions.SharedPrefixTokens)
 	case prompt > 0:
 		plain.lengths = append(plain.lengths, prompt)
 	}
@@ -57,16 +60,21 @@ func (s sought) nothing() bool { return len(s.lengths) == 0 && s.all == 0 }
 
 func soughtOf(spec schema.Random) sought {
 	prompt, _ := spec.Lengths()
-	if prompt.Constant != nil {
-		return sought{lengths: []int64{*prompt.Constant}}
+	return soughtIn(prompt, 0)
+}
+
+// soughtIn are prompts of lengths that vary, and of some tokens more.
+func soughtIn(lengths schema.Distribution, more int64) sought {
+	if lengths.Constant != nil {
+		return sought{lengths: []int64{*lengths.Constant + more}}
 	}
-	_, most := prompt.Bounds()
-	for _, spread := range []*schema.Spread{prompt.Normal, prompt.Lognormal} {
+	_, most := lengths.Bounds()
+	for _, spread := range []*schema.Spread{lengths.Normal, lengths.Lognormal} {
 		if spread != nil && spread.Max == 0 {
 			most = int64(spread.Mean + rarely*spread.Std)
 		}
 	}
-	return sought{all: most}
+	return sought{all: most + more}
 }
 
 // rarely is how many standard deviations above its mean a length without a bound rarely lies.
@@ -129,5 +137,6 @@ func (c *calibrator) scale(kind text, wanted sought) (Scale, error) {
 }
 
 func (c *calibrator) tokensOf(kind text, size length) (int64, error) {
-	return c.count(c.ctx, c.writer.written(inCalibration, kind, size, tokens{output: 1}))
+	request := c.writer.written(inCalibration, kind, size, tokens{output: 1})
+	return c.count(c.ctx, c.writer.salt.salted(request, inCalibration))
 }

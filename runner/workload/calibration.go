@@ -64,13 +64,13 @@ func (s Scale) lengthOf(promptTokens int64) length {
 		}
 	}
 	if len(s.Knots) > 0 {
-		return length{words: max(1, s.wordsOf(promptTokens))}
+		return length{words: max(1, s.byKnots(promptTokens))}
 	}
 	return length{words: max(1, ((promptTokens-s.Overhead)*1000+s.Rate/2)/s.Rate)}
 }
 
-// wordsOf is the number of words by the knots: whole decks, and what is left in proportion between two knots.
-func (s Scale) wordsOf(promptTokens int64) int64 {
+// byKnots is the number of words by the knots: whole decks, and what is left in proportion between two knots.
+func (s Scale) byKnots(promptTokens int64) int64 {
 	first, last := s.Knots[0], s.Knots[len(s.Knots)-1]
 	var decks int64
 	if s.Deck > 0 {

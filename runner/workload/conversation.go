@@ -32,7 +32,7 @@ func (w *writer) conversation(h history, answers []Answer, asked tokens) Request
 				b = w.encoder.next(b, "user")
 			}
 			if s.opens {
-				b = w.nonces.append(b, s.at)
+				b = w.opening(b, s.at)
 			}
 			b = shuffledWords{}.append(b, s.size, w.text.stream(s.at))
 		}

@@ -51,8 +51,13 @@ type asked struct {
 
 func askedAt(t testing.TB, source *Source, phase measure.Phase, index int64) asked {
 	t.Helper()
+	return askedOf(t, requestAt(t, source, phase, index))
+}
+
+func askedOf(t testing.TB, r Request) asked {
+	t.Helper()
 	var a asked
-	if err := json.Unmarshal(requestAt(t, source, phase, index).Body, &a); err != nil {
+	if err := json.Unmarshal(r.Body, &a); err != nil {
 		t.Fatal(err)
 	}
 	return a

@@ -34,10 +34,10 @@ func New(spec schema.Spec, seed Seed, cal Calibration) (*Source, error) {
 	case spec.Workload.Fixed != nil:
 		source.sessions = newFixed(*spec.Workload.Fixed, w, cal)
 	case spec.Workload.Random != nil:
-		if prefix := spec.Workload.Random.SharedPrefixTokens; prefix > 0 {
-			w.share(cmp.Or(cal.PrefixWords, max(1, prefix*1000/estimatedRate)))
-		}
+		w.sharePrefix(spec.Workload.Random.SharedPrefixTokens, cal)
 		source.sessions = newRandom(*spec.Workload.Random, w, cal)
+	case spec.Workload.Sessions != nil:
+		return newTalks(*spec.Workload.Sessions, w, cal), nil
 	case spec.Workload.Tree != nil:
 		return NewTree(ShapeOf(*spec.Workload.Tree), spec, seed, cal)
 	default:
@@ -55,14 +55,19 @@ func (s *Source) Session(phase measure.Phase, index int64) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.sessions.session(at)
+	session, err := s.sessions.session(at)
+	if err != nil {
+		return nil, err
+	}
+	s.writer.salt.season(session, at)
+	return session, nil
 }
 
 // Probe makes the request of the context probe: promptTokens of plain words, whatever the workload, and outputTokens to be answered. It is the
 // same for each call with equal lengths. The count is exact where the calibration covered promptTokens.
 func (s *Source) Probe(promptTokens, outputTokens int64) Request {
 	asked := tokens{promptTokens, outputTokens}
-	return s.writer.written(inContextProbe, shuffledWords{}, s.probe.lengthOf(promptTokens), asked)
+	return s.writer.salt.salted(s.writer.written(inContextProbe, shuffledWords{}, s.probe.lengthOf(promptTokens), asked), inContextProbe)
 }
 
 // single is a session of one request.
@@ -76,12 +81,20 @@ type writer struct {
 	seed    Seed
 	text    key
 	prefix  []byte  // that prompts share, safe inside a JSON string; empty where they share none
-	nonces  *nonces // nil where the cache is shared
+	nonces  *nonces // nil where the cache is shared, or salted
+	salt    *salt   // nil where the cache is not salted
 }
 
 // share puts a prefix of some words in front of all that is written from then on, the same in all points and repeats of the trial.
 func (w *writer) share(words int64) {
 	w.prefix = append(shuffledWords{}.append(nil, length{words: words}, w.seed.prefix().stream(0)), paragraph...)
+}
+
+// sharePrefix shares a prefix of some tokens as it was calibrated, or else by an estimate; 0 is none.
+func (w *writer) sharePrefix(promptTokens int64, cal Calibration) {
+	if promptTokens > 0 {
+		w.share(cmp.Or(cal.PrefixWords, max(1, promptTokens*1000/estimatedRate)))
+	}
 }
 
 // opening is the beginning of a prompt: the shared prefix and the nonce of a place.
@@ -96,7 +109,11 @@ func newWriter(spec schema.Spec, seed Seed, promptTokens int64) (*writer, error)
 		return nil, fmt.Errorf("making requests: %w", err)
 	}
 	w := &writer{encoder: encoder, seed: seed, text: seed.text()}
-	if spec.Request.Cache != "shared" {
+	switch {
+	case spec.Request.Cache == "shared":
+	case spec.Request.CacheSalt:
+		w.salt = newSalt(seed)
+	default:
 		w.nonces = newNonces(seed, promptTokens)
 	}
 	return w, nil
@@ -105,7 +122,7 @@ func newWriter(spec schema.Spec, seed Seed, promptTokens int64) (*writer, error)
 // workloadWriter gives the writer of the requests of spec's workload.
 func workloadWriter(spec schema.Spec, seed Seed) (*writer, error) {
 	switch w := spec.Workload; {
-	case w.Tree != nil, w.DAG != nil, w.Prompts != nil:
+	case w.Tree != nil, w.DAG != nil, w.Prompts != nil, w.Sessions != nil:
 		return newWriter(spec, seed, wholeNonce)
 	case w.Fixed == nil && w.Random == nil:
 		return nil, errors.New("making requests: the specification has no workload")
