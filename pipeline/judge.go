@@ -65,7 +65,7 @@ func (e *execution) judge(trial *Trial, measured bool) error {
 		return nil
 	}
 	delete(e.verified, trial.ID)
-	return e.run.WriteTrial(trial.ID, e.trialRows(trial, verdict, stageSweep))
+	return e.run.WriteTrial(trial.ID, trialRows(e.run.ID(), trial, verdict, stageSweep))
 }
 
 func (e *execution) isBegun(trial *Trial) bool {
@@ -75,19 +75,22 @@ func (e *execution) isBegun(trial *Trial) bool {
 	})
 }
 
-func (e *execution) trialRows(trial *Trial, verdict selector.Verdict, stage string) []results.TrialRow {
+// trialRows are the rows of a verdict in the trials table.
+func trialRows(runID string, trial *Trial, verdict selector.Verdict, stage string) []results.TrialRow {
 	var rows []results.TrialRow
 	for _, judged := range verdict.Points {
 		row := results.TrialRow{Point: judged.Medians, Verdict: results.Verdict{
 			Eligible: judged.Eligible, Feasible: judged.Feasible, Selected: judged.Selected, Reasons: judged.Reasons, Unchecked: judged.Unchecked,
 			ThroughputScaling: judged.ThroughputScaling, TTFTGrowth: judged.TTFTGrowth, LinearQueueing: judged.LinearQueueing,
 		}}
-		row.Keys = measure.Keys{RunID: e.run.ID(), TrialID: trial.ID, TrialName: trial.Name, PointID: judged.PointID, Stage: stage}
+		row.Keys = measure.Keys{RunID: runID, TrialID: trial.ID, TrialName: trial.Name, PointID: judged.PointID, Stage: stage}
 		row.Status = measure.PointStatus(judged.Status)
-		row.Workload, row.Model = trial.Spec.Workload.Name(), trial.Spec.Model
-		row.Cache, row.IgnoreEOS = trial.Spec.Request.Cache, trial.Spec.Request.IgnoreEOS
-		if row.GPUs == nil { // of a point that was not measured
-			row.Hardware = measure.HardwareOf(trial.Spec.Service.GPUs(), nil)
+		if trial.Spec.Model != "" { // else another run's, whose rows say it
+			row.Workload, row.Model = trial.Spec.Workload.Name(), trial.Spec.Model
+			row.Cache, row.IgnoreEOS = trial.Spec.Request.Cache, trial.Spec.Request.IgnoreEOS
+			if row.GPUs == nil { // of a point that was not measured
+				row.Hardware = measure.HardwareOf(trial.Spec.Service.GPUs(), nil)
+			}
 		}
 		rows = append(rows, row)
 	}

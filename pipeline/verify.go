@@ -68,8 +68,8 @@ func (e *execution) again(ctx context.Context, service *starter, trial *Trial) e
 		return nil
 	}
 	from := e.stored(trial)
-	rows := e.trialRows(trial, judgeTrial(trial, from, e.plan.Rule), stageSweep)
-	return e.run.WriteTrial(trial.ID, append(rows, e.trialRows(trial, judgeAgain(trial, from, e.plan.Rule), stageVerify)...))
+	rows := trialRows(e.run.ID(), trial, judgeTrial(trial, from, e.plan.Rule), stageSweep)
+	return e.run.WriteTrial(trial.ID, append(rows, trialRows(e.run.ID(), trial, judgeAgain(trial, from, e.plan.Rule), stageVerify)...))
 }
 
 // verify says of each winner that meets the limits how it did when it was measured again. By a rule that is not the run's own another trial may

@@ -41,6 +41,23 @@ type Manifest struct {
 	Plan          json.RawMessage  `json:"plan"`     // the trials and points, with their ids
 	Services      map[string]Facts `json:"services"` // by trial_id: what the service reported of itself
 	Executions    []Execution      `json:"executions"`
+	Imported      *Imported        `json:"imported,omitempty"` // nil where sweetspot measured
+}
+
+// Imported says where a run comes from that another tool measured. Such a run has no executions.
+type Imported struct {
+	Format string   `json:"format"`          // of the files, as preset import --format names it
+	Source string   `json:"source"`          // the tool and its version, as far as it is known
+	State  string   `json:"state,omitempty"` // what the file itself says of how far it is
+	Notes  []string `json:"notes"`           // what in the figures is by the tool's own definition, a sentence each
+	Files  []Kept   `json:"files"`
+}
+
+// Kept is a file that a run keeps a copy of, secrets redacted.
+type Kept struct {
+	Name   string `json:"name"`   // of the copy, below the run's directory
+	SHA256 string `json:"sha256"` // of the file as it was read
+	Size   int64  `json:"size"`   // of it, in bytes
 }
 
 // Given is a preset as the person gave it, secrets redacted.

@@ -139,6 +139,21 @@ func (w *Writer) WritePoint(point measure.Point, records []measure.Record) error
 	return nil
 }
 
+// Keep stores text as a file below folder "imported", which is made where it is not there, and gives its name below the run's directory. Like results it is
+// never overwritten, and its checksum is listed.
+func (w *Writer) Keep(name string, text []byte) (string, error) {
+	const folder = "imported"
+	if err := os.MkdirAll(w.path(folder), dirMode); err != nil {
+		return "", fmt.Errorf("keeping %s in run %s: %w", name, w.ID(), err)
+	}
+	name = filepath.Join(folder, name)
+	err := w.create(name, func(out io.Writer) error {
+		_, err := out.Write(text)
+		return err
+	})
+	return filepath.ToSlash(name), err
+}
+
 func writeTable[T any](w *Writer, table Table, name string, rows iter.Seq[T]) error {
 	l, err := layoutOf[T](table, w.ID())
 	if err != nil {

@@ -1,0 +1,157 @@
+package imports
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// maxFile is the size in bytes that a file may have.
+const maxFile = 256 << 20
+
+// File is a file that was read.
+type File struct {
+	Name string // without its folder
+	Path string // as errors name it
+	Text []byte
+}
+
+// Source is what a person names: a file, with its folder beside it, or a folder. A format reads the files that it needs from it.
+type Source struct {
+	path string
+	dir  string
+	main *File // nil for a folder
+	read []*File
+}
+
+// Open reads the file at path, or looks at the folder there.
+func Open(path string) (*Source, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("importing: %w", err)
+	}
+	if info.IsDir() {
+		return &Source{path: path, dir: path}, nil
+	}
+	s := &Source{path: path, dir: filepath.Dir(path)}
+	s.main, err = s.File(filepath.Base(path))
+	return s, err
+}
+
+// File reads a file of the source's folder once; nil where there is none of that name.
+func (s *Source) File(name string) (*File, error) {
+	for _, file := range s.read {
+		if file.Name == name {
+			return file, nil
+		}
+	}
+	path := filepath.Join(s.dir, name)
+	in, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("importing: %w", err)
+	}
+	defer in.Close()
+	text, err := io.ReadAll(io.LimitReader(in, maxFile+1))
+	if err != nil {
+		return nil, fmt.Errorf("importing %s: %w", path, err)
+	}
+	if len(text) > maxFile {
+		return nil, fmt.Errorf("importing %s: it has more than %d MiB", path, maxFile>>20)
+	}
+	file := &File{Name: name, Path: path, Text: text}
+	s.read = append(s.read, file)
+	return file, nil
+}
+
+// glimpse is [Source.File] for finding out what there is: a file that can't be read is not there.
+func (s *Source) glimpse(name string) *File {
+	file, err := s.File(name)
+	if err != nil {
+		return nil
+	}
+	return file
+}
+
+// named is the source's own file, or in a folder the one of that name; nil where there is neither.
+func (s *Source) named(name string) *File {
+	if s.main != nil {
+		return s.main
+	}
+	return s.glimpse(name)
+}
+
+// without forgets the files that were read beside the source's own, so that only those are kept that the format which fits has read.
+func (s *Source) without() {
+	s.read = nil
+	if s.main != nil {
+		s.read = []*File{s.main}
+	}
+}
+
+func (f *File) digest() string {
+	sum := sha256.Sum256(f.Text)
+	return hex.EncodeToString(sum[:])
+}
+
+// clockID names the clock of a file's instants: no other file's can be compared with them.
+func (f *File) clockID() string { return "imported:" + f.digest()[:12] }
+
+// object gives the fields of the first JSON value of the text, nil where it is no object.
+func (f *File) object() map[string]json.RawMessage {
+	var fields map[string]json.RawMessage
+	if json.NewDecoder(bytes.NewReader(f.Text)).Decode(&fields) != nil {
+		return nil
+	}
+	return fields
+}
+
+func hasAll(fields map[string]json.RawMessage, names ...string) bool {
+	for _, name := range names {
+		if _, there := fields[name]; !there {
+			return false
+		}
+	}
+	return len(fields) > 0
+}
+
+// fault is an error of the file, at a field or line of it where there is one.
+func (f *File) fault(where, format string, args ...any) error {
+	if where != "" {
+		where = ": " + where
+	}
+	return fmt.Errorf("importing %s%s: %s", f.Path, where, fmt.Sprintf(format, args...))
+}
+
+// decode reads text into v. A fault names the file, and where the text ends badly or a field has another type, the line or the field.
+func (f *File) decode(text []byte, v any, strict bool) error {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	if strict {
+		decoder.DisallowUnknownFields()
+	}
+	err := decoder.Decode(v)
+	if err == nil {
+		return nil
+	}
+	var kind *json.UnmarshalTypeError
+	var syntax *json.SyntaxError
+	switch {
+	case errors.As(err, &kind):
+		return f.fault(kind.Field, "it is a %s, and %s is needed", kind.Value, kind.Type)
+	case errors.As(err, &syntax):
+		return f.fault("", "line %d: it is no JSON: %v", 1+bytes.Count(text[:min(int(syntax.Offset), len(text))], []byte("\n")), err)
+	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
+		return f.fault("", "line %d: it is no JSON: it ends too early", 1+bytes.Count(bytes.TrimSpace(text), []byte("\n")))
+	}
+	return f.fault("", "%s", strings.TrimPrefix(err.Error(), "json: "))
+}
