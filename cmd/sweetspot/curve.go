@@ -185,6 +185,11 @@ func windowText(trial *selector.Verdict) string {
 		}
 	}
 	text := "tok/s: output tokens by the service's own count, over the time from the first measured dispatch to the last end"
+	for _, p := range trial.Points {
+		if p.Medians.Source != nil {
+			text = fmt.Sprintf("tok/s: output tokens as %s counted them, over the time that it measured", *p.Medians.Source)
+		}
+	}
 	if len(walls) == 0 {
 		return text
 	}

@@ -25,9 +25,9 @@ var rules = []rule{
 	{"github.com/vbauerster/...", []string{"sweetspot/cmd/sweetspot"}, "printing is the command's"},
 	{"sweetspot/cmd/...", nil, "nothing imports a command"},
 	{"sweetspot/presets", []string{"sweetspot/cmd/..."}, "presets are kept above what runs them"},
-	{"sweetspot/pipeline", []string{"sweetspot/cmd/...", "sweetspot/pipeline/report"}, "a point can be run without a pipeline"},
-	{"sweetspot/pipeline/results", []string{"sweetspot/cmd/...", "sweetspot/pipeline", "sweetspot/pipeline/report", "sweetspot/presets"}, "measuring does not know how results are stored"},
-	{"sweetspot/selector/...", []string{"sweetspot/cmd/...", "sweetspot/pipeline/...", "sweetspot/presets", "sweetspot/selector/..."}, "measuring does not know how points are chosen"},
+	{"sweetspot/pipeline", []string{"sweetspot/cmd/...", "sweetspot/pipeline/report", "sweetspot/presets/..."}, "a point can be run without a pipeline"},
+	{"sweetspot/pipeline/results", []string{"sweetspot/cmd/...", "sweetspot/pipeline", "sweetspot/pipeline/report", "sweetspot/presets/..."}, "measuring does not know how results are stored"},
+	{"sweetspot/selector/...", []string{"sweetspot/cmd/...", "sweetspot/pipeline/...", "sweetspot/presets/...", "sweetspot/selector/..."}, "measuring does not know how points are chosen"},
 	{"sweetspot/runner/workload/input", []string{"sweetspot/cmd/...", "sweetspot/runner/workload", "sweetspot/runner/target"}, "workloads alone read files of prompts"},
 	{"sweetspot/runner", []string{"sweetspot/cmd/...", "sweetspot/runner/target", "sweetspot/runner/bench"}, "load starts in one place"},
 }

@@ -31,6 +31,7 @@ type cli struct {
 	Select    selectCmd    `cmd:"" help:"Choose again from a stored run with another rule; nothing is started."`
 	Report    reportCmd    `cmd:"" help:"Write stored runs as one HTML page."`
 	Export    exportCmd    `cmd:"" help:"Write tables of stored runs for other tools, or a notebook."`
+	Preset    presetCmd    `cmd:"" help:"Bring results from elsewhere into the store."`
 	Schema    schemaCmd    `cmd:"" help:"Print the specification of presets."`
 	Simulate  simulateCmd  `cmd:"" help:"Serve the simulated GPU service, for any OpenAI client."`
 	Calibrate calibrateCmd `cmd:"" help:"Measure up to which load this machine can be trusted as a client."`
@@ -86,7 +87,7 @@ func run(args []string, p *process) int {
 	parser, err := kong.New(&cli{},
 		kong.Name("sweetspot"),
 		kong.Description("Finds how hard to drive a GPU service that serves language models."),
-		kong.Vars{"version": "sweetspot " + version, "profiles": profileNames()},
+		kong.Vars{"version": "sweetspot " + version, "profiles": profileNames(), "importFormats": importFormats()},
 		kong.Writers(p.stdout, p.stderr),
 		kong.Exit(func(int) { left = true }), // --help and --version have printed; what Parse says after that is of no interest
 		kong.UsageOnError(),

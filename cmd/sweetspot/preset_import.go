@@ -29,9 +29,6 @@ or told. A load that several files have was repeated.`
 // Run is the command.
 func (c *presetImportCmd) Run(p *process) error {
 	options := imports.Options{Format: c.Format, Name: c.Name}
-	if err := schema.ValidName(c.Name); c.Name != "" && err != nil {
-		return exit{exitUsage, fmt.Errorf("--name %w", err)}
-	}
 	if c.Concurrency != nil {
 		var err error
 		if options.Concurrency, err = schema.ParseSweep(*c.Concurrency); err != nil {

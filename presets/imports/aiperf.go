@@ -115,7 +115,7 @@ func (a aiperf) Read(s *Source, o Options) (*Found, error) {
 		return nil, err
 	}
 	prompt, output := config.lengths()
-	if m.records, err = a.records(f, prompt, output); err != nil {
+	if m.records, err = a.records(f, output); err != nil {
 		return nil, err
 	}
 	trial := Trial{Name: a.Name(), Workload: `{"aiperf":{}}`, Points: []Point{m.summarized()}}
@@ -124,7 +124,7 @@ func (a aiperf) Read(s *Source, o Options) (*Found, error) {
 		trial.Model = config.Input.Models.Items[0].Name
 	}
 	if prompt != nil && output != nil {
-		trial.Workload = randomWorkload(*prompt, *output)
+		trial.Workload = randomWorkload(*prompt, *output, 0)
 	}
 	found.Trials = []Trial{trial}
 	return found, nil
@@ -153,7 +153,7 @@ func (c *aiperfConfig) lengths() (prompt, output *int64) {
 	return prompts.ISL.fixed(), prompts.OSL.fixed()
 }
 
-func (a aiperf) records(f *File, prompt, output *int64) ([]measure.Record, error) {
+func (a aiperf) records(f *File, output *int64) ([]measure.Record, error) {
 	var records []measure.Record
 	sessions := map[string]int64{} // of all phases, each of which numbers its own
 	number := 0
@@ -179,7 +179,7 @@ func (a aiperf) records(f *File, prompt, output *int64) ([]measure.Record, error
 		if err != nil {
 			return nil, f.fault(fmt.Sprintf("line %d", number), "%v", err)
 		}
-		rec.RequestedPromptTokens, rec.RequestedOutputTokens = prompt, output
+		rec.RequestedOutputTokens = output
 		records = append(records, rec)
 	}
 	if len(records) == 0 {

@@ -121,11 +121,15 @@ func (e *dstackEntry) why() string {
 	return ": " + *messageOf(text)
 }
 
-// workload is random where that was asked, without a shared beginning and with lengths that are known.
+// workload is random where that was asked with lengths that are known.
 func (b *dstackBenchmark) workload() string {
 	w := b.Workload
-	if w.Dataset == "random" && w.InputTokens != nil && w.OutputTokens != nil && (w.SharedPrefix == nil || *w.SharedPrefix == 0) {
-		return randomWorkload(*w.InputTokens, *w.OutputTokens)
+	if w.Dataset == "random" && w.InputTokens != nil && w.OutputTokens != nil {
+		shared := int64(0)
+		if w.SharedPrefix != nil {
+			shared = *w.SharedPrefix
+		}
+		return randomWorkload(*w.InputTokens, *w.OutputTokens, shared)
 	}
 	return compact(map[string]any{"dstack": map[string]any{
 		"dataset": w.Dataset, "input_tokens": w.InputTokens, "output_tokens": w.OutputTokens, "shared_prefix_tokens": w.SharedPrefix,
@@ -151,10 +155,7 @@ func dstackFound(f *File, name, model string, where func(i int) string, entries 
 			return nil, f.fault(where(i)+".benchmark.workload", "it asks for other work than the first: the points of a sweep differ in concurrency alone")
 		}
 		trial.Workload = workload
-		found.Version = b.Tool
-		if b.ToolVersion != "" {
-			found.Version += " " + b.ToolVersion
-		}
+		found.Tool, found.Version = textOr(b.Tool, "a tool"), strings.TrimSpace(b.ToolVersion+" by dstack")
 		found.Notes = b.notes()
 	}
 	if trial.Workload == "" {

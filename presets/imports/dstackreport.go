@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // dstackTrial reads trial.json: what dstack found of one trial, with one benchmark or with results. dstackReport reads final_report.json, which is
@@ -126,7 +127,7 @@ func readEntry(f *File, i int, text json.RawMessage, known, needed []string) (ds
 	}
 	for name := range fields {
 		if !slices.Contains(known, name) {
-			return entry, f.fault(resultsAt(i)+"."+name, "there is no such field: an entry has %v", known)
+			return entry, f.fault(resultsAt(i)+"."+name, "there is no such field: an entry has %s", strings.Join(known, ", "))
 		}
 	}
 	for _, name := range needed {

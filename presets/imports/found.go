@@ -98,9 +98,11 @@ func at(seconds float64) clock.Instant {
 // offset is a length of time in whole nanoseconds.
 func offset(seconds float64) int64 { return int64(math.Round(seconds * float64(time.Second))) }
 
-// randomWorkload is that of random prompts of one length, as a preset's own random workload writes it: then both are the same work.
-func randomWorkload(prompt, output int64) string {
-	return compact(schema.Workload{Random: &schema.Random{PromptTokens: prompt, OutputTokens: output}}.Content())
+// randomWorkload is that of random prompts of one length, as a preset's own random workload writes it: then both are the same work. Tools count the
+// length without the chat template; sweetspot with it.
+func randomWorkload(prompt, output, shared int64) string {
+	constant := func(n int64) schema.Distribution { return schema.Distribution{Constant: &n} }
+	return compact(schema.Workload{Random: &schema.Random{PromptTokens: constant(prompt), OutputTokens: constant(output), SharedPrefixTokens: shared}}.Content())
 }
 
 func compact(v any) string {

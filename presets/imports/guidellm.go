@@ -164,7 +164,7 @@ func (r *guideReport) workload() string {
 	if kind != "synthetic_text" || turns != 1 {
 		return compact(map[string]any{"guidellm": data[0]})
 	}
-	return randomWorkload(prompt, output)
+	return randomWorkload(prompt, output, 0)
 }
 
 func (b *guideBenchmark) load(f *File, where string, o Options) (schema.PointLoad, error) {

@@ -133,6 +133,24 @@ func (f *File) fault(where, format string, args ...any) error {
 	return fmt.Errorf("importing %s%s: %s", f.Path, where, fmt.Sprintf(format, args...))
 }
 
+// values are the JSON values of the file, which follow each other; at least one.
+func (f *File) values() ([]json.RawMessage, error) {
+	decoder := json.NewDecoder(bytes.NewReader(f.Text))
+	var values []json.RawMessage
+	for {
+		var value json.RawMessage
+		err := decoder.Decode(&value)
+		if err == io.EOF && len(values) > 0 {
+			return values, nil
+		}
+		if err != nil {
+			line := 1 + bytes.Count(f.Text[:decoder.InputOffset()], []byte("\n"))
+			return nil, f.fault("", "line %d or after it: it is no JSON: %v", line, err)
+		}
+		values = append(values, value)
+	}
+}
+
 // decode reads text into v. A fault names the file, and where the text ends badly or a field has another type, the line or the field.
 func (f *File) decode(text []byte, v any, strict bool) error {
 	decoder := json.NewDecoder(bytes.NewReader(text))

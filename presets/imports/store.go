@@ -7,6 +7,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"time"
 
 	"sweetspot/pipeline"
@@ -28,11 +29,11 @@ func Import(store string, paths []string, o Options) (*results.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	rule, err := all.rule()
+	name := textOr(o.Name, all.format.Name())
+	rule, err := all.rule(name)
 	if err != nil {
 		return nil, err
 	}
-	name := textOr(o.Name, all.format.Name())
 	plan, err := pipeline.PlanForeign(name, rule, trials)
 	if err != nil {
 		return nil, fmt.Errorf("importing %s: %w", paths[0], err)
@@ -121,9 +122,9 @@ func join(points []pipeline.ForeignPoint, p pipeline.ForeignPoint) []pipeline.Fo
 	return append(points, p)
 }
 
-// rule is that of a preset without limits, with those that the files declare.
-func (g *gathered) rule() (results.Rule, error) {
-	var changes []string
+// rule is that of a preset of the name without limits, with those that the files declare.
+func (g *gathered) rule(name string) (results.Rule, error) {
+	changes := []string{"name=" + strconv.Quote(name)}
 	for _, found := range g.found {
 		if found.MaxTTFT != nil {
 			changes = append(changes, "limits.max_ttft="+found.MaxTTFT.String())
@@ -132,9 +133,9 @@ func (g *gathered) rule() (results.Rule, error) {
 			changes = append(changes, fmt.Sprintf("limits.min_context_length=%d", *found.MinContextLength))
 		}
 	}
-	preset, err := schema.Read("import.json", []byte(`{"model":"any","service":{"simulator":{}},"workload":{"random":{}}}`), schema.Options{Set: changes})
+	preset, err := schema.Read("import.json", []byte(`{"model":"any","service":{"simulator":{}},"workload":{"fixed":{}}}`), schema.Options{Set: changes})
 	if err != nil {
-		return results.Rule{}, fmt.Errorf("importing: the limits of the files: %w", err)
+		return results.Rule{}, fmt.Errorf("importing: the run's name and limits: %w", err)
 	}
 	return results.Rule{Limits: preset.Limits, Select: preset.Select}, nil
 }

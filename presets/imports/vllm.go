@@ -1,10 +1,8 @@
 package imports
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -71,16 +69,17 @@ func (vllmBench) Read(s *Source, o Options) (*Found, error) {
 	}
 	found := &Found{Tool: "vllm bench serve"}
 	trials := map[string]int{}
-	for rest, n := f.Text, 0; len(bytes.TrimSpace(rest)) > 0; n++ {
-		decoder := json.NewDecoder(bytes.NewReader(rest))
-		var value json.RawMessage
-		if err := decoder.Decode(&value); err != nil && err != io.EOF {
-			return nil, f.decode(f.Text, new(json.RawMessage), false)
-		}
-		rest = rest[decoder.InputOffset():]
+	values, err := f.values()
+	if err != nil {
+		return nil, err
+	}
+	for _, value := range values {
 		var r vllmResult
 		if err := f.decode(value, &r, false); err != nil {
 			return nil, err
+		}
+		if r.NumPrompts < 1 || r.Completed < 0 || r.Completed > r.NumPrompts {
+			return nil, f.fault("num_prompts", "it must be 1 or more, and not below completed")
 		}
 		point, err := r.point(f, o)
 		if err != nil {

@@ -1,0 +1,195 @@
+package imports
+
+import (
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// edit gives a file of testdata with one text replaced, in a folder of its own.
+func edit(t *testing.T, file, old, now string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if old != "" && !strings.Contains(string(text), old) {
+		t.Fatalf("%s has no %q", file, old)
+	}
+	path := filepath.Join(t.TempDir(), filepath.Base(file))
+	if err := os.WriteFile(path, []byte(strings.Replace(string(text), old, now, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// report is a final_report.json with the given results.
+func reportWith(t *testing.T, change func(entries []map[string]any) []map[string]any) string {
+	t.Helper()
+	text, err := os.ReadFile("testdata/dstack/report-results.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var whole map[string]any
+	if err := json.Unmarshal(text, &whole); err != nil {
+		t.Fatal(err)
+	}
+	var entries []map[string]any
+	for _, entry := range whole["results"].([]any) {
+		entries = append(entries, entry.(map[string]any))
+	}
+	whole["results"] = change(entries)
+	text, err = json.Marshal(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "final_report.json")
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestRefused(t *testing.T) {
+	written := func(name, text string) string {
+		path := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	set := func(name string, value any) func([]map[string]any) []map[string]any {
+		return func(entries []map[string]any) []map[string]any {
+			entries[1][name] = value
+			return entries
+		}
+	}
+	for _, test := range []struct {
+		name    string
+		path    string
+		options Options
+		want    string
+	}{
+		{"nothing there", filepath.Join(t.TempDir(), "none.json"), Options{}, "no such file"},
+		{"empty", written("a.json", ""), Options{}, "no format fits: it is empty"},
+		{"another JSON", written("a.json", `{"b": 1, "a": 2}`), Options{}, "it is JSON with the fields a, b; what can be imported is\n  aiperf: AIPerf's profile_export.jsonl"},
+		{"no JSON", written("a.csv", "time,tokens\n"), Options{}, `it is no JSON, it begins "time,tokens"`},
+		{"a secret at its beginning", written("a.txt", "key sk-abcdefghijklmnopqrst"), Options{}, `it begins "key REDACTED"`},
+		{"an empty folder", t.TempDir(), Options{}, "it is a folder without a result file that is known"},
+		{"no such format", edit(t, "vllm-bench/openai-c1.json", "", ""), Options{Format: "vllm"}, `there is no format "vllm": there are aiperf, guidellm, inference-perf, vllm-bench, dstack-preset`},
+		{"another format", edit(t, "vllm-bench/openai-c1.json", "", ""), Options{Format: "guidellm"}, "openai-c1.json: benchmarks: it is empty"},
+		{"bad name", edit(t, "vllm-bench/openai-c1.json", "", ""), Options{Name: "a b"}, "name"},
+
+		{"unknown field of an entry", reportWith(t, set("learned", "x")), Options{}, "final_report.json: results[1].learned: there is no such field: an entry has concurrency, context_length, benchmark"},
+		{"unknown field below", reportWith(t, func(e []map[string]any) []map[string]any {
+			e[0]["benchmark"].(map[string]any)["gpu"] = 1
+			return e
+		}), Options{}, `unknown field "gpu" (in results[0])`},
+		{"missing field", reportWith(t, func(e []map[string]any) []map[string]any { delete(e[0], "context_length"); return e }), Options{}, "results[0].context_length: it is missing"},
+		{"no benchmark", reportWith(t, set("benchmark", nil)), Options{}, "results[1].benchmark: it is missing"},
+		{"twice", reportWith(t, func(e []map[string]any) []map[string]any { return append(e, e[0]) }), Options{},
+			"results[2].concurrency: there is a second entry for 2: there must be exactly one for each concurrency"},
+		{"none", reportWith(t, func([]map[string]any) []map[string]any { return nil }), Options{}, "results: it has no entry"},
+		{"one is missing", edit(t, "dstack/report-results.json", "", ""), Options{Concurrency: []int64{2, 4, 8}}, "results: there is no entry for concurrency 4: there must be exactly one"},
+		{"one too many", edit(t, "dstack/report-results.json", "", ""), Options{Concurrency: []int64{2}}, "results[1].concurrency: 8 was not declared"},
+		{"apart", reportWith(t, set("concurrency", 16)), Options{}, "results[1].benchmark.workload.concurrency: it is 8, and the entry's is 16"},
+		{"a text", reportWith(t, set("concurrency", "8")), Options{}, "concurrency: it is a string, and int64 is needed"},
+		{"other work", edit(t, "dstack/preset-several.json", `"input_tokens": 1024`, `"input_tokens": 2048`), Options{}, "benchmarks[1].benchmark.workload: it asks for other work than the first"},
+		{"limit", edit(t, "dstack/preset-one.json", `"max_ttft": 500`, `"max_ttft": -1`), Options{}, "configuration.max_ttft: it must be a time in milliseconds above 0"},
+
+		{"bad line", edit(t, "aiperf/c1/profile_export.jsonl", "\n{", "\n["), Options{Concurrency: []int64{1}}, "profile_export.jsonl: line 2: it is no record of a request"},
+		{"no instants", edit(t, "aiperf/c1/profile_export.jsonl", `"request_start_ns":17`, `"request_start_ns":-17`), Options{Concurrency: []int64{1}}, "line 1: request_start_ns and request_end_ns must be instants"},
+		{"no load", edit(t, "aiperf/c1/profile_export.jsonl", "", ""), Options{}, "nothing beside it says under which load it was measured: say it with --concurrency N"},
+		{"lists apart", edit(t, "vllm-bench/openai-c1.json", `"errors": ["", `, `"errors": [`), Options{}, "openai-c1.json: errors: it has 4 values, and ttfts has 5"},
+		{"cut", edit(t, "vllm-bench/openai-c1.json", `"std_ttft_ms"`, "]"), Options{Format: "vllm-bench"}, "line 1 or after it: it is no JSON"},
+		{"no cap", edit(t, "vllm-bench/openai-c1.json", `"max_concurrency": 1`, `"max_concurrency": null`), Options{}, "all requests were sent at once and no load was kept up: say it with --concurrency N"},
+		{"bad rate", edit(t, "vllm-bench/openai-c1.json", `"request_rate": "inf"`, `"request_rate": "fast"`), Options{}, "request_rate: fast is no rate"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			store := filepath.Join(t.TempDir(), "store")
+			_, err := Import(store, []string{test.path}, test.options)
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%v\nwant %s", err, test.want)
+			}
+			if _, err := os.Stat(store); err == nil {
+				t.Error("a refused file left a store")
+			}
+		})
+	}
+}
+
+// The load that a file lacks can be said.
+func TestTheLoadCanBeSaid(t *testing.T) {
+	path := edit(t, "aiperf/c1/profile_export.jsonl", "", "")
+	run, err := Import(t.TempDir(), []string{path}, Options{Concurrency: []int64{1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	points, _ := run.Points()
+	if len(points) != 1 || *points[0].Concurrency != 1 || points[0].OK != 5 {
+		t.Errorf("%+v", points)
+	}
+}
+
+// A file that is cut anywhere is refused or read, and nothing panics.
+func TestCutFiles(t *testing.T) {
+	cuts := 12
+	if testing.Short() {
+		cuts = 3
+	}
+	err := fs.WalkDir(os.DirFS("testdata"), ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || strings.HasSuffix(path, ".md") {
+			return err
+		}
+		text, err := os.ReadFile(filepath.Join("testdata", path))
+		if err != nil {
+			return err
+		}
+		for i := range cuts {
+			cut := filepath.Join(t.TempDir(), filepath.Base(path))
+			if err := os.WriteFile(cut, text[:len(text)*i/cuts], 0o600); err != nil {
+				return err
+			}
+			for _, format := range append(Names(), "") {
+				s, err := Open(cut)
+				if err != nil {
+					return err
+				}
+				picked, err := pick(s, format)
+				if err == nil {
+					found, err := picked.Read(s, Options{Concurrency: []int64{1}})
+					if err == nil && len(found.Trials) == 0 {
+						t.Errorf("%s cut at %d as %s: neither a fault nor a trial", path, i, format)
+					}
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestRedacted(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"command": "serve --api-key s3cret --max-tokens 16"}`:       `{"command": "serve --api-key REDACTED --max-tokens 16"}`,
+		`{"command": ["serve", "--api-key", "s3cret"]}`:               `{"command": ["serve", "--api-key", "REDACTED"]}`,
+		`{"command": "serve --api-key=$KEY --api-key-env KEY"}`:       `{"command": "serve --api-key=$KEY --api-key-env KEY"}`,
+		`{"env": ["HF_TOKEN=s3cret"]}`:                                `{"env": ["HF_TOKEN=REDACTED"]}`,
+		`{"url": "http://u:s3cret@h/v1"}`:                             `{"url": "http://REDACTED@h/v1"}`,
+		`{"api_key": "s3"}`:                                           "{\"api_key\":\"REDACTED\"}\n",
+		`{"a": "B\u0065arer abcdefghijklmnopqrst", "n": 1.50}`:        "{\"a\":\"Bearer REDACTED\",\"n\":1.50}\n",
+		`{"token": "s3", "x": "<>"}` + "\n" + `{"tokens": 12}`:        "{\"token\":\"REDACTED\",\"x\":\"<>\"}\n{\"tokens\":12}\n",
+		`{"text": "a non-token word and --use-server-token-count 1"}`: `{"text": "a non-token word and --use-server-token-count 1"}`,
+		`{"tokenizer_id": "local/tiny", "total_output_tokens": 320}`:  `{"tokenizer_id": "local/tiny", "total_output_tokens": 320}`,
+		"no JSON --password s3cret":                                   "no JSON --password REDACTED",
+	} {
+		if got := string(redacted([]byte(text))); got != want {
+			t.Errorf("%s\n gives %s\n want  %s", text, got, want)
+		}
+	}
+}
