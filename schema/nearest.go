@@ -50,3 +50,6 @@ func distance(a, b string) int {
 	}
 	return row[len(b)]
 }
+
+// Nearest is the one of names that name is most likely a slip of, "" where it is none.
+func Nearest(name string, names []string) string { return nearest(name, names) }

@@ -22,13 +22,13 @@ type Noise struct {
 	NeedRepeats int64 `json:"need_repeats"`
 }
 
-// noise compares the repeats of two points. It sorts the slices.
-func noise(a, b []float64) Noise {
+// NoiseOf compares the repeats of two points, of which it takes copies.
+func NoiseOf(a, b []float64) Noise {
 	thresholds := benchmath.DefaultThresholds
 	if leastP(len(a), len(b)) >= thresholds.CompareAlpha {
 		return Noise{NeedRepeats: repeatsToTell}
 	}
-	compared := benchmath.AssumeNothing.Compare(benchmath.NewSample(a, &thresholds), benchmath.NewSample(b, &thresholds))
+	compared := benchmath.AssumeNothing.Compare(benchmath.NewSample(slices.Clone(a), &thresholds), benchmath.NewSample(slices.Clone(b), &thresholds))
 	distinct := compared.P < compared.Alpha
 	return Noise{P: &compared.P, Distinct: &distinct}
 }
@@ -46,7 +46,7 @@ func leastP(n, m int) float64 {
 func (r *Rule) ahead(first, second *Judged) *Margin {
 	a, b := orZero(r.throughput(&first.Medians)), orZero(r.throughput(&second.Medians))
 	m := Margin{PointID: second.PointID, Figure: r.maximized(), Value: b, Ahead: over(a-b, b)}
-	m.Noise = noise(valuesOf(first.Repeats, r.throughput), valuesOf(second.Repeats, r.throughput))
+	m.Noise = NoiseOf(valuesOf(first.Repeats, r.throughput), valuesOf(second.Repeats, r.throughput))
 	return &m
 }
 
@@ -54,7 +54,7 @@ func (r *Rule) ahead(first, second *Judged) *Margin {
 func (r *Rule) sooner(first, second *Judged) *Margin {
 	a, b := orZero(r.ttft(&first.Medians)), orZero(r.ttft(&second.Medians))
 	m := Margin{PointID: second.PointID, Figure: r.ttftColumn(), Value: b, Ahead: over(b-a, a)}
-	m.Noise = noise(valuesOf(first.Repeats, r.ttft), valuesOf(second.Repeats, r.ttft))
+	m.Noise = NoiseOf(valuesOf(first.Repeats, r.ttft), valuesOf(second.Repeats, r.ttft))
 	return &m
 }
 
@@ -78,5 +78,5 @@ func spread(values []float64) *float64 {
 	for i := range values {
 		refs[i] = &values[i]
 	}
-	return over(slices.Max(values)-slices.Min(values), *median(refs))
+	return over(slices.Max(values)-slices.Min(values), *Median(refs))
 }

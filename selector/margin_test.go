@@ -45,10 +45,10 @@ func TestNoise(t *testing.T) {
 		{"two and eight", []float64{1, 2}, []float64{3, 4, 5, 6, 7, 8, 9, 10}, Noise{P: ref(2.0 / 45), Distinct: ref(true)}},
 		{"none", nil, []float64{1}, Noise{NeedRepeats: 4}},
 	} {
-		if diff := cmp.Diff(test.want, noise(test.a, test.b), nearly); diff != "" {
+		if diff := cmp.Diff(test.want, NoiseOf(test.a, test.b), nearly); diff != "" {
 			t.Errorf("%s: %s", test.name, diff)
 		}
-		if diff := cmp.Diff(test.want, noise(test.b, test.a), nearly); diff != "" {
+		if diff := cmp.Diff(test.want, NoiseOf(test.b, test.a), nearly); diff != "" {
 			t.Errorf("%s, the other way round: %s", test.name, diff)
 		}
 	}

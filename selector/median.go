@@ -37,7 +37,7 @@ func Medians(repeats []measure.Point) measure.Point {
 func condense(cells []any) any {
 	switch cells[0].(type) {
 	case *float64:
-		return median(asType[*float64](cells))
+		return Median(asType[*float64](cells))
 	case *int64:
 		return medianCount(asType[*int64](cells))
 	case int64:
@@ -77,8 +77,8 @@ func badness(s measure.PointStatus) int {
 	return slices.Index([]measure.PointStatus{measure.PointCompleted, measure.PointInterrupted, measure.PointFailed}, s)
 }
 
-// median is nil where any value is, or is not a number.
-func median(values []*float64) *float64 {
+// Median is nil where any value is, or is not a number.
+func Median(values []*float64) *float64 {
 	sorted := make([]float64, len(values))
 	for i, v := range values {
 		if v == nil || math.IsNaN(*v) {
@@ -105,6 +105,6 @@ func medianCount(values []*int64) *int64 {
 		f := float64(*v)
 		floats[i] = &f
 	}
-	middle := int64(math.RoundToEven(*median(floats)))
+	middle := int64(math.RoundToEven(*Median(floats)))
 	return &middle
 }

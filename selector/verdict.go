@@ -66,6 +66,10 @@ type Judged struct {
 	LinearQueueing    *float64 `json:"linear_queueing"`    // level over that of the scaling base: the growth if all waited in one line
 	Spread            *float64 `json:"spread"`             // of the maximized figure over the repeats: greatest less least, over the median; null for one
 
+	// Pareto is whether the point is on the Pareto front of the points that it was held against: no other has at least as much throughput and as
+	// much for one user, and more of one. It is nil where the point was held against none. See [Fronts].
+	Pareto *bool `json:"pareto"`
+
 	Repeats []measure.Point `json:"-"` // the last attempt of each, in order
 }
 
