@@ -1,0 +1,95 @@
+package pipeline
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"sweetspot/pipeline/results"
+	"sweetspot/schema"
+	"sweetspot/selector/compare"
+)
+
+// Sides are the trials of a run for a comparison, judged by rule or, where that is nil, by the run's own. Files that are not whole are named in broken;
+// what they held counts as not measured.
+func Sides(run *results.Run, rule *results.Rule) (sides []compare.Side, broken []error, err error) {
+	document, broken, err := Read(run, rule)
+	if err != nil {
+		return nil, nil, err
+	}
+	manifest := run.Manifest()
+	if rule == nil {
+		rule = &manifest.Rule
+	}
+	for i := range document.Trials {
+		verdict := &document.Trials[i]
+		side := compare.Side{RunID: run.ID(), RunName: manifest.Name, Verdict: *verdict, Facts: map[string]string{}}
+		trial := trialNamed(manifest.Normalised, verdict.TrialName)
+		if trial != nil {
+			side.Axes = trial.Axes
+		}
+		if err := facts(side.Facts, &manifest, trial, verdict.TrialID, *rule); err != nil {
+			return nil, nil, fmt.Errorf("reading what run %s was: %w", run.ID(), err)
+		}
+		sides = append(sides, side)
+	}
+	return sides, broken, nil
+}
+
+// trialNamed is nil where the manifest does not say, as that of a run from elsewhere may not.
+func trialNamed(preset *schema.Preset, name string) *schema.Trial {
+	if preset == nil {
+		return nil
+	}
+	i := slices.IndexFunc(preset.Trials, func(t schema.Trial) bool { return t.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &preset.Trials[i]
+}
+
+// facts are what may differ between sides: the specification as it is stored, without secrets, the rule, what the service said of itself, and the client.
+func facts(into map[string]string, manifest *results.Manifest, trial *schema.Trial, trialID string, rule results.Rule) error {
+	parts := map[string]any{"limits": rule.Limits, "select": rule.Select, "reported": reported(manifest.Services[trialID]), "client": client(manifest)}
+	if trial != nil {
+		named := trial.Spec
+		named.Workload = content(named.Workload)
+		parts[""], parts["load"] = named, manifest.Normalised.Load
+	}
+	for at, part := range parts {
+		value, err := tree(part)
+		if err != nil {
+			return err
+		}
+		if err := compare.Flatten(into, at, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reported leaves out what the preflight cost, which is not the service's.
+func reported(facts results.Facts) results.Facts {
+	kept := results.Facts{}
+	for name, value := range facts {
+		if !strings.HasPrefix(name, "preflight_") {
+			kept[name] = value
+		}
+	}
+	return kept
+}
+
+// client is where the load came from. A run that was resumed may have several of each.
+func client(manifest *results.Manifest) map[string][]string {
+	all := map[string][]string{}
+	for _, e := range manifest.Executions {
+		for name, value := range map[string]string{
+			"tool_version": e.ToolVersion, "hostname": e.Host.Name, "os": e.Host.OS, "arch": e.Host.Arch, "cpus": fmt.Sprint(e.Host.CPUs),
+		} {
+			if !slices.Contains(all[name], value) {
+				all[name] = append(all[name], value)
+			}
+		}
+	}
+	return all
+}
