@@ -53,7 +53,7 @@ func facts(into map[string]string, manifest *results.Manifest, trial *schema.Tri
 	parts := map[string]any{"limits": rule.Limits, "select": rule.Select, "reported": reported(manifest.Services[trialID]), "client": client(manifest)}
 	if trial != nil {
 		named := trial.Spec
-		named.Workload = content(named.Workload)
+		named.Workload = named.Workload.Content()
 		parts[""], parts["load"] = named, manifest.Normalised.Load
 	}
 	for at, part := range parts {
