@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"sweetspot/pipeline"
+	"sweetspot/pipeline/results"
 	"sweetspot/schema"
 )
 
@@ -38,22 +39,11 @@ func (c *selectCmd) Run(p *process) error {
 	if err != nil {
 		return err
 	}
-	own := run.Manifest().Rule
-	limits, choice, err := schema.ReadRule(own.Limits, own.Select, c.changes())
-	var problems schema.Problems
-	if errors.As(err, &problems) {
-		for i := range problems {
-			_, field, _ := strings.Cut(problems[i].Path, ".")
-			problems[i].File = "--" + strings.ReplaceAll(field, "_", "-")
-		}
-		fmt.Fprintln(p.stderr, problems.Error())
-		return exit{code: exitUsage}
-	}
+	rule, err := c.rule(p, run.Manifest().Rule)
 	if err != nil {
 		return err
 	}
-	own.Limits, own.Select = limits, choice
-	document, broken, err := pipeline.Read(run, &own)
+	document, broken, err := pipeline.Read(run, rule)
 	if err != nil {
 		return err
 	}
@@ -62,6 +52,26 @@ func (c *selectCmd) Run(p *process) error {
 		return err
 	}
 	return verdictExit(document, c.Strict)
+}
+
+// rule is what a run is judged by: nil for its own.
+func (f *ruleFlags) rule(p *process, own results.Rule) (*results.Rule, error) {
+	changes := f.changes()
+	if len(changes) == 0 {
+		return nil, nil
+	}
+	limits, choice, err := schema.ReadRule(own.Limits, own.Select, changes)
+	var problems schema.Problems
+	if errors.As(err, &problems) {
+		for i := range problems {
+			_, field, _ := strings.Cut(problems[i].Path, ".")
+			problems[i].File = "--" + strings.ReplaceAll(field, "_", "-")
+		}
+		fmt.Fprintln(p.stderr, problems.Error())
+		return nil, exit{code: exitUsage}
+	}
+	own.Limits, own.Select = limits, choice
+	return &own, err
 }
 
 // changes are the flags given, as path=value of a preset.

@@ -177,8 +177,13 @@ var (
 	quotient = shift{
 		by:    func(from, to float64) float64 { return to / from },
 		apply: func(v, by float64) float64 { return v * by },
-		less:  func(by float64) float64 { return by / 2 },
-		more:  func(by float64) float64 { return by*2 + math.SmallestNonzeroFloat64 },
+		less: func(by float64) float64 {
+			if by == 0 {
+				return -1 // to is 0 throughout, and from is not: any negative share lies below
+			}
+			return by / 2
+		},
+		more: func(by float64) float64 { return by*2 + math.SmallestNonzeroFloat64 },
 	}
 )
 

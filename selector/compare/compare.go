@@ -47,10 +47,10 @@ type Labelled struct {
 	Text      string  `json:"verdict"`
 }
 
-// Point is a load that was measured on the first side and another.
+// Point is a load of any side, and what stands there.
 type Point struct {
 	Load    Load        `json:"load"`
-	Cells   []*Cell     `json:"cells"` // by side; null where the side has no point there
+	Cells   []*Cell     `json:"cells"` // by side; null where the side has no point there, or several
 	Figures []FigureRow `json:"figures"`
 }
 
@@ -96,9 +96,7 @@ func Compare(group Group, options Options) Comparison {
 		if u := r.unmatched(); u != nil {
 			c.Unmatched = append(c.Unmatched, *u)
 		}
-		if point, comparable := r.point(options); comparable {
-			c.Points = append(c.Points, point)
-		}
+		c.Points = append(c.Points, r.point(options))
 	}
 	c.Winners = winners(group.Sides, options)
 	for _, condition := range options.FailIf {
@@ -107,25 +105,17 @@ func Compare(group Group, options Options) Comparison {
 	return c
 }
 
-// point compares a row, if the first side and another have one point each there.
-func (r *row) point(options Options) (Point, bool) {
+// point compares a row: what a side has several points of, or none, stands empty.
+func (r *row) point(options Options) Point {
 	p := Point{Load: Load(r.load), Cells: make([]*Cell, len(r.cells))}
 	points := make([]*selector.Judged, len(r.cells))
-	others := 0
 	for i, cell := range r.cells {
-		if len(cell) != 1 {
-			continue
+		if len(cell) == 1 {
+			points[i], p.Cells[i] = cell[0], newCell(cell[0])
 		}
-		points[i], p.Cells[i] = cell[0], newCell(cell[0])
-		if i > 0 {
-			others++
-		}
-	}
-	if points[0] == nil || others == 0 {
-		return p, false
 	}
 	p.Figures = figureRows(points, options)
-	return p, true
+	return p
 }
 
 func newCell(j *selector.Judged) *Cell {
@@ -179,14 +169,19 @@ func frontCaveat(fronts []selector.Front, sides []*Side) []string {
 	return []string{fmt.Sprintf("GPUs are declared of %s and not of %s: these have Pareto fronts of their own, and no figure per GPU.", strings.Join(perGPU, ", "), strings.Join(whole, ", "))}
 }
 
-// Compared reports whether any figure of the first side stands beside one of another.
-func (c *Comparison) Compared() bool {
-	return slices.ContainsFunc(c.Points, func(p Point) bool {
-		return slices.ContainsFunc(p.Figures, func(r FigureRow) bool {
-			return slices.ContainsFunc(r.Changes, func(change *Change) bool { return change != nil && change.Verdict != Missing })
-		})
+// Compared reports whether any figure of the first side stands beside one of another at the same load or, where winners are asked for, at theirs.
+func (c *Comparison) Compared(at At) bool {
+	if at == AtWinners && stand(c.Winners.Figures) {
+		return true
+	}
+	return slices.ContainsFunc(c.Points, func(p Point) bool { return stand(p.Figures) })
+}
+
+func stand(rows []FigureRow) bool {
+	return slices.ContainsFunc(rows, func(r FigureRow) bool {
+		return slices.ContainsFunc(r.Changes, func(change *Change) bool { return change != nil && change.Verdict != Missing })
 	})
 }
 
-// LoadText names a load in words.
+// Text names a load in words.
 func (l Load) Text() string { return selector.LoadText(schema.PointLoad(l)) }

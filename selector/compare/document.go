@@ -33,7 +33,7 @@ func New(schemaVersion int, runs []Run, options Options) Document {
 
 // Compared reports whether anything was: a comparison without data is none.
 func (d *Document) Compared() bool {
-	return slices.ContainsFunc(d.Comparisons, func(c Comparison) bool { return c.Compared() })
+	return slices.ContainsFunc(d.Comparisons, func(c Comparison) bool { return c.Compared(d.At) })
 }
 
 // State is what comes of all conditions together: tripped if one is; else undecided if one is, or if a trial of the first run has no counterpart to

@@ -63,7 +63,7 @@ func (c *Comparison) holdSelected(condition gate.FailIf, side int, options Optio
 	}
 	load := Load(without(schema.PointLoad(first.Load), options.Ignore))
 	p := c.at(load)
-	if p == nil || p.Cells[side] == nil {
+	if !c.has(load, side) {
 		return undecided(condition, side, &load, fmt.Sprintf("%s has no one point to hold against that", Label(side)))
 	}
 	return decide(condition, side, load, p.Cells[0].Point, p.Cells[side].Point, options)
@@ -81,14 +81,14 @@ func (c *Comparison) at(load Load) *Point {
 // has reports whether the side stands beside the first at a load.
 func (c *Comparison) has(load Load, side int) bool {
 	p := c.at(load)
-	return p != nil && p.Cells[side] != nil
+	return p != nil && p.Cells[0] != nil && p.Cells[side] != nil
 }
 
 // holdEvery holds a condition at every load of the first side: one that the other side has not is undecided.
 func (c *Comparison) holdEvery(condition gate.FailIf, side int, options Options) []Gate {
 	var held []Gate
 	for _, p := range c.Points {
-		if p.Cells[side] == nil {
+		if p.Cells[0] == nil || p.Cells[side] == nil {
 			continue // among the unmatched
 		}
 		held = append(held, decide(condition, side, p.Load, p.Cells[0].Point, p.Cells[side].Point, options))
