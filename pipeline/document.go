@@ -7,6 +7,7 @@ import (
 	"sweetspot/runner/measure"
 	"sweetspot/schema"
 	"sweetspot/selector"
+	"sweetspot/selector/gate"
 )
 
 // statusIncomplete is that of a trial of which something was not measured to its end.
@@ -17,8 +18,9 @@ type Document struct {
 	SchemaVersion int                `json:"schema_version"`
 	RunID         string             `json:"run_id"`
 	Status        results.Status     `json:"status"`
-	Trials        []selector.Verdict `json:"trials"` // in the order of the preset
-	Winner        *string            `json:"winner"` // trial_id; null where there is none, or where trials ask for different workloads
+	Trials        []selector.Verdict `json:"trials"`                 // in the order of the preset
+	Winner        *string            `json:"winner"`                 // trial_id; null where there is none, or where trials ask for different workloads
+	Requirements  []gate.Required    `json:"requirements,omitempty"` // see [Document.Require]
 
 	Across selector.Winner `json:"-"` // how the trials compare, and in words
 }
@@ -69,6 +71,25 @@ func newDocument(plan *Plan, id string, status results.Status, from stored, rule
 	return d
 }
 
+// Require holds requirements against the selected point of the winner, or where trials ask for different workloads of each winner. Where there is no
+// winner none is met.
+func (d *Document) Require(requirements []gate.Require) {
+	for _, w := range d.winners() {
+		var trial string
+		var point *measure.Point
+		for i := range d.Trials {
+			if v := &d.Trials[i]; w.TrialID != nil && v.TrialID == *w.TrialID {
+				trial, point = v.TrialName, &v.Winner().Medians
+			}
+		}
+		for _, r := range requirements {
+			held := r.Hold(point)
+			held.Trial = trial
+			d.Requirements = append(d.Requirements, held)
+		}
+	}
+}
+
 // winners are the rankings that have a winner each: one, or one for each workload.
 func (d *Document) winners() []selector.Winner {
 	if len(d.Across.Groups) > 0 {
@@ -86,7 +107,7 @@ func unfinished(p selector.Judged) bool {
 const (
 	ExitInterrupted = 130 // the person stopped the run
 	ExitFailed      = 1   // a point is incomplete or has no ok request, or there is no winner
-	ExitInfeasible  = 3   // with strict: the winner does not meet the limits, did not reproduce, or was measured by another tool and can't be checked in full
+	ExitInfeasible  = 3   // a requirement is not met; or with strict: the winner does not meet the limits, did not reproduce, or was measured by another tool and can't be checked in full
 	ExitGood        = 0
 )
 
@@ -114,6 +135,9 @@ func (d *Document) Exit(strict bool) int {
 		return ExitInfeasible
 	}
 	if strict && slices.ContainsFunc(d.Trials, func(v selector.Verdict) bool { return v.Verification != nil && !*v.Verification.Reproduced }) {
+		return ExitInfeasible
+	}
+	if slices.ContainsFunc(d.Requirements, func(r gate.Required) bool { return !r.Met }) {
 		return ExitInfeasible
 	}
 	return ExitGood

@@ -155,7 +155,7 @@ func (c *compareCmd) runs(p *process) ([]compare.Run, error) {
 		}
 		runs = append(runs, compare.Run{Name: argument, Sides: sides})
 	}
-	if err := apart(runs); err != nil {
+	if err := distinct(runs); err != nil {
 		return nil, err
 	}
 	return runs, enough(runs)
@@ -195,8 +195,8 @@ func enough(runs []compare.Run) error {
 	return nil
 }
 
-// apart holds that no trial is held against itself: it would always do well.
-func apart(runs []compare.Run) error {
+// distinct holds that no trial is held against itself: it would always do well.
+func distinct(runs []compare.Run) error {
 	seen := map[string]string{}
 	for _, run := range runs {
 		for i := range run.Sides {

@@ -432,3 +432,35 @@ func printFronts(page page, fronts []selector.Front, name func(side int) string)
 		page.paragraph(text)
 	}
 }
+
+// requiredText says whether a requirement is met, with the figure.
+func requiredText(r gate.Required, named bool) string {
+	text := fmt.Sprintf("require %s: not met", r.Text)
+	if r.Met {
+		text = fmt.Sprintf("require %s: met", r.Text)
+	}
+	if named && r.Trial != "" {
+		text += " by " + r.Trial
+	}
+	f, err := figure.Find(r.Name)
+	switch {
+	case r.Value != nil && err == nil:
+		level := r.Level
+		has, limit := apart(f, *r.Value, level)
+		return fmt.Sprintf("%s: %s has %s, the level is %s", text, r.Name, has, limit)
+	case r.Reason != "":
+		text += ": " + r.Reason
+	}
+	return text
+}
+
+// apart writes two values of a figure so that they can be told apart where they differ.
+func apart(f figure.Figure, a, b float64) (string, string) {
+	switch {
+	case f.Unit == "s":
+		return format.Apart(a, b, format.SecondsTo, format.Digits)
+	case strings.HasSuffix(f.Name, "_rate") && f.Unit == "":
+		return format.Apart(a, b, format.PercentTo, format.Digits-1)
+	}
+	return format.Apart(a, b, format.NumberTo, format.Digits)
+}

@@ -32,6 +32,12 @@ func printDocument(out io.Writer, width int, d *pipeline.Document) error {
 	if len(d.Trials) > 1 {
 		fmt.Fprintf(out, "%s\n\n", wrap(d.Across.Text(), width))
 	}
+	for _, r := range d.Requirements {
+		fmt.Fprintf(out, "%s\n", wrap(requiredText(r, len(d.Trials) > 1), width))
+	}
+	if len(d.Requirements) > 0 {
+		fmt.Fprintln(out)
+	}
 	fmt.Fprintf(out, "run %s: %s\n", d.RunID, d.Status)
 	return nil
 }

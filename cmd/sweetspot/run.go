@@ -20,6 +20,7 @@ import (
 type runCmd struct {
 	presetArgs
 	storeFlag
+	requireFlag
 	Resume *string `placeholder:"RUN" help:"Run what is not complete in that run of the same preset."`
 	Quiet  bool    `short:"q" help:"No progress."`
 	JSON   bool    `help:"Print the result as JSON."`
@@ -32,14 +33,18 @@ func (runCmd) Help() string {
 Results are stored below the store as they come. The first interrupt ends the point after what is in flight, and stores it; the second ends at once.
 
 Exit codes: 0; 1 a point is incomplete or has no ok request, or there is no winner; 2 usage, or an invalid preset;
-3 with --strict, the winner does not meet the limits; 130 interrupted.
+3 a --require is not met, or with --strict, the winner does not meet the limits; 130 interrupted.
 
 A preset can have sweetspot send requests anywhere, with the values of environment variables that it names: read one from elsewhere as you would a Makefile.`
 }
 
 // Run is the command.
 func (c *runCmd) Run(ctx context.Context, p *process) error {
-	preset, text, err := c.read(p)
+	requirements, err := c.requireFlag.read()
+	if err != nil {
+		return err
+	}
+	preset, text, err := c.presetArgs.read(p)
 	if err != nil {
 		return err
 	}
@@ -59,6 +64,7 @@ func (c *runCmd) Run(ctx context.Context, p *process) error {
 	if err := errors.Join(err, writer.Close()); err != nil {
 		return err
 	}
+	document.Require(requirements)
 	if err := p.printResult(document, c.JSON); err != nil {
 		return err
 	}

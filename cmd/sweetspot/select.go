@@ -8,6 +8,7 @@ import (
 	"sweetspot/pipeline"
 	"sweetspot/pipeline/results"
 	"sweetspot/schema"
+	"sweetspot/selector/gate"
 )
 
 // selectCmd judges a stored run by another rule.
@@ -15,6 +16,7 @@ type selectCmd struct {
 	Run_ string `arg:"" name:"run" help:"A run's id, the start of it, its preset's name, its directory, or latest."`
 	storeFlag
 	ruleFlags
+	requireFlag
 	JSON   bool `help:"Print the run as JSON."`
 	Strict bool `help:"Exit with 3 if the winner does not meet the limits."`
 }
@@ -33,8 +35,30 @@ type ruleFlags struct {
 	Across           *string `placeholder:"RULE" help:"How trials are compared: selected or complete."`
 }
 
+// requireFlag holds levels on the selected point.
+type requireFlag struct {
+	Require []string `sep:"none" placeholder:"LEVEL" help:"Exit with 3 unless the winner's selected point has this, such as 'ttft_p50_s <= 300ms'. May be given again."`
+}
+
+// read reads the requirements. An error exits as a wrong usage does.
+func (f *requireFlag) read() ([]gate.Require, error) {
+	var all []gate.Require
+	for _, text := range f.Require {
+		r, err := gate.ParseRequire(text)
+		if err != nil {
+			return nil, exit{exitUsage, fmt.Errorf("--require: %w", err)}
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
+
 // Run is the command.
 func (c *selectCmd) Run(p *process) error {
+	requirements, err := c.read()
+	if err != nil {
+		return err
+	}
 	run, err := c.find(p, c.Run_)
 	if err != nil {
 		return err
@@ -48,6 +72,7 @@ func (c *selectCmd) Run(p *process) error {
 		return err
 	}
 	p.warn(broken)
+	document.Require(requirements)
 	if err := p.printResult(document, c.JSON); err != nil {
 		return err
 	}

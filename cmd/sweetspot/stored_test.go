@@ -125,7 +125,7 @@ func rowOf(job pipeline.Job, cells map[string]string) (measure.Point, error) {
 	row := measure.Point{
 		Keys: job.Keys, PointLoad: job.Load, Status: measure.PointCompleted, Workload: job.Spec.Workload.Name(), Model: job.Spec.Model,
 		StartedAt: "2026-11-30T09:00:00Z", ClockID: "monotonic:test", Started: 1, Finished: 2,
-		Counts: measure.Counts{Issued: n, OK: n}, SuccessRate: some(1), ErrorRate: some(0), OutputTokens: &tokens, Wall: some(10),
+		Counts: measure.Counts{Issued: n, OK: n}, SuccessRate: some(1), ErrorRate: some(0), OutputTokens: &tokens, OutputRatio: some(1), PromptRatio: some(1), Wall: some(10),
 		TargetInFlight: &target, TargetSessions: &target,
 		InFlight: measure.InFlight{MeanRequests: &slots, SteadyMeanRequests: &slots, SteadyMeanSessions: &slots},
 		TTFT:     measure.Dist{N: n}, TPOT: measure.Dist{N: n}, TotalTime: measure.Dist{N: n},

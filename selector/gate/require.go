@@ -40,6 +40,7 @@ func ParseRequire(text string) (Require, error) {
 // Required is a requirement held against a point. As JSON it is an item of "requirements" in the results document.
 type Required struct {
 	Text   string   `json:"require"`
+	Trial  string   `json:"trial_name"` // whose selected point it was held against; set by whoever holds it, empty where there is none
 	Name   string   `json:"figure"`
 	Value  *float64 `json:"value"` // null where the figure is not known
 	Level  float64  `json:"level"`
