@@ -11,8 +11,13 @@ import (
 
 // Service is what was started for some trials.
 type Service interface {
-	// Stop ends what was started, and returns when it has ended. It does nothing to a service that was already running.
+	// Stop ends what was started, and returns when it has ended: at once where its context is done. It does nothing to a service that was already
+	// running.
 	Stop(context.Context) error
+	// Err says that what was started has ended by itself; nil while it runs.
+	Err() error
+	// Over is closed when what was started has ended; nil where nothing was.
+	Over() <-chan struct{}
 }
 
 // Preflight is what was learnt of a service before the first point of a trial.
@@ -46,8 +51,14 @@ type Deps struct {
 // Event is one of the types below.
 type Event any
 
-// ServiceStarting is that a service is about to be started, for the trials named.
-type ServiceStarting struct{ Trials []*Trial }
+// ServiceStarting is that a service is about to be started, for the trials named, of which there is one at least.
+type ServiceStarting struct {
+	Trials []*Trial
+	Again  bool // it ran before: it ended by itself, or is to be fresh
+}
+
+// ServiceStarted is that a service which was started is ready, in a line for the person.
+type ServiceStarted struct{ Text string }
 
 // TrialStarted is that the points of a trial are about to be measured.
 type TrialStarted struct{ Trial *Trial }

@@ -2,9 +2,9 @@ package pipeline
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"time"
 
 	"sweetspot/pipeline/results"
@@ -123,30 +123,45 @@ func (e *execution) unmade(all []Job) []Job {
 	return jobs
 }
 
-// trials goes through the plan, with one start of a service for neighbours that share it.
+// trials goes through the plan, with one start of a service for all trials that share it: they are measured one after the other, wherever they stand in
+// the plan.
 func (e *execution) trials(ctx context.Context) error {
-	for first := 0; first < len(e.plan.Trials); {
-		after := first + 1
-		for after < len(e.plan.Trials) && reflect.DeepEqual(e.plan.Trials[after].Spec.Service, e.plan.Trials[first].Spec.Service) {
-			after++
+	groups, err := sharing(e.plan)
+	if err != nil {
+		return err
+	}
+	for _, trials := range groups {
+		service := &starter{execution: e, trials: trials}
+		for _, trial := range trials {
+			if err := e.trial(ctx, service, trial); err != nil {
+				return errors.Join(err, service.stop(ctx))
+			}
 		}
-		if err := e.sharing(ctx, e.plan.Trials[first:after]); err != nil {
+		if err := service.stop(ctx); err != nil {
 			return err
 		}
-		first = after
 	}
 	return nil
 }
 
-// sharing measures trials that share a service.
-func (e *execution) sharing(ctx context.Context, trials []Trial) error {
-	service := &starter{execution: e, trials: trials}
-	for i := range trials {
-		if err := e.trial(ctx, service, &trials[i]); err != nil {
-			return errors.Join(err, service.stop(ctx))
+// sharing groups trials by their service, in the order in which each first appears.
+func sharing(plan *Plan) ([][]*Trial, error) {
+	var groups [][]*Trial
+	at := map[string]int{}
+	for i := range plan.Trials {
+		trial := &plan.Trials[i]
+		service, err := json.Marshal(trial.Spec.Service)
+		if err != nil {
+			return nil, fmt.Errorf("grouping trials by their services: %w", err)
 		}
+		if _, known := at[string(service)]; !known {
+			at[string(service)] = len(groups)
+			groups = append(groups, nil)
+		}
+		group := &groups[at[string(service)]]
+		*group = append(*group, trial)
 	}
-	return service.stop(ctx)
+	return groups, nil
 }
 
 func (e *execution) trial(ctx context.Context, service *starter, trial *Trial) error {
@@ -175,20 +190,20 @@ func (e *execution) skip(all []Job) {
 
 // points makes a trial's measurements. Where the service does not start or the preflight fails, each of them is a failed row with the reason.
 func (e *execution) points(ctx context.Context, service *starter, trial *Trial, jobs []Job) error {
-	running, err := service.start(ctx)
-	var before Preflight
-	if err == nil {
-		before, err = e.preflight(ctx, running, trial, jobs[0])
-	}
 	for _, job := range jobs {
 		if e.stopped(ctx) {
 			return nil
 		}
+		running, before, fault := service.ready(ctx, trial, job)
+		if e.stopped(ctx) && fault != nil {
+			return nil // the point was not begun
+		}
 		e.observe(PointStarted{Job: job, Index: e.index, Total: e.total})
 		e.index++
-		if err := e.point(ctx, running, before, job, err); err != nil {
+		if err := e.point(ctx, running, before, job, fault); err != nil {
 			return err
 		}
+		service.measured(job)
 	}
 	return nil
 }
@@ -302,44 +317,4 @@ func guarded[T any](work func() (T, error)) (result T, err error) {
 		}
 	}()
 	return work()
-}
-
-// starter starts the service of some trials when the first of them needs it, and remembers how that went.
-type starter struct {
-	*execution
-	trials  []Trial
-	service Service
-	tried   bool
-	err     error
-}
-
-func (s *starter) start(ctx context.Context) (Service, error) {
-	if s.tried {
-		return s.service, s.err
-	}
-	s.tried = true
-	var sharing []*Trial
-	for i := range s.trials {
-		sharing = append(sharing, &s.trials[i])
-	}
-	s.observe(ServiceStarting{sharing})
-	ctx, cancel := s.untilStopped(ctx)
-	defer cancel()
-	s.service, s.err = guarded(func() (Service, error) { return s.deps.StartService(ctx, s.trials[0].Spec.Service) })
-	if s.err != nil {
-		s.service, s.err = nil, fmt.Errorf("starting the service: %w", s.err)
-	}
-	return s.service, s.err
-}
-
-// stop ends the service, if it was started. That it does not end well is told and fails nothing: its points are measured.
-func (s *starter) stop(ctx context.Context) error {
-	if s.service == nil {
-		return nil
-	}
-	_, err := guarded(func() (Service, error) { return nil, s.service.Stop(context.WithoutCancel(ctx)) })
-	if err != nil {
-		s.note(fmt.Sprintf("stopping the service: %v", err))
-	}
-	return nil
 }

@@ -40,6 +40,9 @@ func (s fakeService) Stop(context.Context) error {
 	return nil
 }
 
+func (s fakeService) Err() error            { return nil }
+func (s fakeService) Over() <-chan struct{} { return nil }
+
 func (w *world) deps() Deps {
 	return Deps{
 		StartService: func(_ context.Context, service schema.Service) (Service, error) {

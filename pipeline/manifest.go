@@ -24,6 +24,7 @@ func NewManifest(preset *schema.Preset, plan *Plan, given results.Given, redact 
 	if err != nil {
 		return results.Manifest{}, fmt.Errorf("storing the plan: %w", err)
 	}
+	sent, passed := Environment(preset)
 	given.Overrides = slices.Clone(given.Overrides)
 	given.Text = redact(string(schema.Redact(given.Filename, []byte(given.Text))))
 	for i, override := range given.Overrides {
@@ -31,7 +32,7 @@ func NewManifest(preset *schema.Preset, plan *Plan, given results.Given, redact 
 	}
 	return results.Manifest{
 		CreatedAt: time.Now().UTC(), Name: preset.Name, Status: results.Running, Given: given, Normalised: safe,
-		Environment: Environment(preset), Rule: plan.Rule, Plan: planned,
+		Environment: slices.Sorted(slices.Values(slices.Concat(sent, passed))), Rule: plan.Rule, Plan: planned,
 	}, nil
 }
 

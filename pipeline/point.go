@@ -16,6 +16,7 @@ func (e *execution) point(ctx context.Context, service Service, before Preflight
 	var stream streamed
 	if fault == nil {
 		outcome, stream = e.measure(ctx, service, job)
+		outcome = e.withCrash(ctx, service, outcome)
 	}
 	for i := range outcome.Records {
 		outcome.Records[i] = e.redactRecord(outcome.Records[i])
@@ -56,6 +57,8 @@ func (e *execution) measure(ctx context.Context, service Service, job Job) (meas
 			stream.Add(e.redactRecord(*r))
 		}
 	}
+	ctx, cancel := untilOver(ctx, service)
+	defer cancel()
 	started := e.deps.Clock.Now()
 	outcome, err := guarded(func() (measure.Outcome, error) { return e.deps.Measure(ctx, service, job, e.deps.Stop, ended) })
 	said := e.endStream(stream)

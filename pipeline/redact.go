@@ -59,19 +59,34 @@ func redactTree(v any, redact func(string) string) any {
 	return v
 }
 
-// Environment lists the environment variables that a preset reads, by name, each once.
-func Environment(preset *schema.Preset) []string {
-	var names []string
+// Environment lists the environment variables that a preset reads, by name, each once: those that are sent with requests, and those that are only passed
+// to the commands of its services.
+func Environment(preset *schema.Preset) (sent, passed []string) {
 	for _, trial := range preset.Trials {
-		if e := trial.Spec.Service.Endpoint; e != nil && e.APIKeyEnv != "" {
-			names = append(names, e.APIKeyEnv)
+		if name := trial.Spec.Service.APIKeyEnv(); name != "" {
+			sent = append(sent, name)
 		}
 		for _, header := range trial.Spec.Request.Headers {
 			if header.Env != "" {
-				names = append(names, header.Env)
+				sent = append(sent, header.Env)
+			}
+		}
+		if p := trial.Spec.Service.Process; p != nil {
+			for _, variable := range p.Env {
+				if variable.Env != "" {
+					passed = append(passed, variable.Env)
+				}
 			}
 		}
 	}
-	slices.Sort(names)
-	return slices.Compact(names)
+	slices.Sort(sent)
+	sent = slices.Compact(sent)
+	passed = slices.DeleteFunc(passed, func(name string) bool { return slices.Contains(sent, name) })
+	slices.Sort(passed)
+	return sent, slices.Compact(passed)
+}
+
+// StartsCommands reports whether a preset has a service that commands start.
+func StartsCommands(preset *schema.Preset) bool {
+	return slices.ContainsFunc(preset.Trials, func(t schema.Trial) bool { return t.Spec.Service.Process != nil })
 }

@@ -186,8 +186,13 @@ func TestTheStoredPresetIsTheWholeOne(t *testing.T) {
 	if diff := cmp.Diff(preset, safe); diff != "" {
 		t.Errorf("a preset without secrets was changed: %s", diff)
 	}
-	if diff := cmp.Diff([]string{"ROUTE_KEY", "VLLM_API_KEY"}, Environment(preset)); diff != "" {
+	preset.Trials[1].Spec.Service = schema.Service{Process: &schema.Process{Env: map[string]schema.Header{"A": {Env: "HF_TOKEN"}, "B": {Value: "b"}, "C": {Env: "ROUTE_KEY"}}}}
+	sent, passed := Environment(preset)
+	if diff := cmp.Diff([][]string{{"ROUTE_KEY", "VLLM_API_KEY"}, {"HF_TOKEN"}}, [][]string{sent, passed}); diff != "" {
 		t.Error(diff)
+	}
+	if !StartsCommands(preset) || StartsCommands(chat()) {
+		t.Error("which presets start commands is not known")
 	}
 	preset = leaky()
 	safe, err = redactPreset(preset, schema.RedactText)

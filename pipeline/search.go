@@ -86,8 +86,6 @@ type searching struct {
 	service *starter
 	waiting map[results.PointRepeat]measure.Point // stored by earlier executions, and not come to yet
 
-	running  Service
-	before   Preflight
 	fault    error // why the service can't be driven
 	measured bool
 }
@@ -123,16 +121,16 @@ func (s *searching) measureNext(ctx context.Context, job Job, why string) (more 
 	if !s.measured {
 		s.measured = true
 		s.observe(TrialStarted{s.trial})
-		if s.running, s.fault = s.service.start(ctx); s.fault == nil {
-			s.before, s.fault = s.preflight(ctx, s.running, s.trial, job)
-		}
 	}
+	running, before, fault := s.service.ready(ctx, s.trial, job)
+	s.fault = fault
 	if s.fault != nil && s.stopped(ctx) {
 		return false, nil
 	}
 	s.observe(PointStarted{Job: job, Index: s.index, Total: s.total, AtMost: true, Why: why})
 	s.index++
-	return true, s.point(ctx, s.running, s.before, job, s.fault)
+	defer s.service.measured(job)
+	return true, s.point(ctx, running, before, job, s.fault)
 }
 
 // pointOf is the trial's point of a searched load, which it has from then on.

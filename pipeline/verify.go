@@ -18,7 +18,7 @@ func (e *execution) verify(ctx context.Context) error {
 		return nil
 	}
 	for _, trial := range e.toVerify() {
-		service := &starter{execution: e, trials: []Trial{*trial}}
+		service := &starter{execution: e, trials: []*Trial{trial}}
 		err := e.again(ctx, service, trial)
 		if err := errors.Join(err, service.stop(ctx)); err != nil {
 			return err

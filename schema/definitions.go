@@ -16,7 +16,7 @@ import (
 var files embed.FS
 
 // sources are the files of the specification in the order in which they are read; rules.cue is what an exported JSON Schema leaves out.
-var sources = []string{"preset.cue", "service.cue", "simulator.cue", "workload.cue", "request.cue", "load.cue", "limits.cue", "rules.cue"}
+var sources = []string{"preset.cue", "service.cue", "process.cue", "simulator.cue", "workload.cue", "request.cue", "load.cue", "limits.cue", "rules.cue"}
 
 // Source is the whole specification of a preset as one CUE file. Its definition #Preset is the preset's.
 func Source() []byte { return join(sources) }

@@ -159,7 +159,7 @@ func (m *matrix) label() {
 func (s *setting) text(step int) string {
 	const most = 64
 	switch {
-	case s.value.kind == number || s.value.kind == boolean:
+	case s.value.kind == number || s.value.kind == boolean || s.value.kind == null:
 		return s.value.literal
 	case secret(s.path):
 	case s.value.kind == text && s.value.literal != "" && len(s.value.literal) <= most && !strings.ContainsFunc(s.value.literal, isUnprintable):

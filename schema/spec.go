@@ -41,6 +41,7 @@ type Spec struct {
 // Service is what is driven; exactly one field is set.
 type Service struct {
 	Endpoint  *Endpoint  `json:"endpoint,omitempty"`
+	Process   *Process   `json:"process,omitempty"`
 	Simulator *Simulator `json:"simulator,omitempty"`
 }
 
@@ -49,6 +50,8 @@ func (s Service) GPUs() *GPUs {
 	switch {
 	case s.Endpoint != nil:
 		return s.Endpoint.GPUs
+	case s.Process != nil:
+		return s.Process.GPUs
 	case s.Simulator != nil:
 		return s.Simulator.GPUs
 	}

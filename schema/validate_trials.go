@@ -66,7 +66,7 @@ func (v *validator) spec(t trial) (*Spec, Problems, error) {
 	if err := decode(out.Bytes(), spec); err != nil {
 		return nil, nil, fmt.Errorf("reading the validated trial %s: %w", t.name, err)
 	}
-	if problems = v.sessions(t.spec, spec); len(problems) > 0 {
+	if problems = append(process(t.spec, spec.Service.Process), v.sessions(t.spec, spec)...); len(problems) > 0 {
 		return nil, problems, nil
 	}
 	return spec, nil, nil
@@ -110,8 +110,10 @@ func (n *node) places() string {
 func headers(spec *node) Problems {
 	var problems Problems
 	seen := map[string]string{}
-	if spec.at(path{"service", "endpoint", "api_key_env"}) != nil {
-		seen["authorization"] = "service.endpoint.api_key_env"
+	for _, kind := range []string{"endpoint", "process"} {
+		if key := (path{"service", kind, "api_key_env"}); spec.at(key) != nil {
+			seen["authorization"] = key.String()
+		}
 	}
 	set := spec.at(path{"request", "headers"})
 	if set == nil {

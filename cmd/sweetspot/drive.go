@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"path/filepath"
 	"reflect"
@@ -26,12 +28,15 @@ type drive struct {
 	clock   clock.Clock
 	files   *target.Files // that the preset names
 	live    *runner.Live
+	startup startup
+	observe func(pipeline.Event)
 
 	target *target.Target // of the trial that is measured; nil before the first
 }
 
 // deps are the parts that do the work. interrupted is closed at the first interrupt.
 func (d *drive) deps(observe func(pipeline.Event), interrupted <-chan struct{}) pipeline.Deps {
+	d.observe = observe
 	return pipeline.Deps{
 		StartService: d.startService, Preflight: d.preflight, Measure: d.measure,
 		Stop: interrupted, Redact: d.secrets.Redact, Observe: observe, Clock: d.clock, ToolVersion: version,
@@ -41,22 +46,45 @@ func (d *drive) deps(observe func(pipeline.Event), interrupted <-chan struct{}) 
 func (d *drive) startService(ctx context.Context, spec schema.Service) (pipeline.Service, error) {
 	self, err := d.process.executable()
 	if err != nil {
-		return nil, fmt.Errorf("finding this program, which simulates the service: %w", err)
+		return nil, fmt.Errorf("finding this program, which watches the service: %w", err)
+	}
+	trial, err := d.firstWith(spec)
+	if err != nil {
+		return nil, err
+	}
+	d.startup.begin()
+	defer d.startup.end()
+	note := func(string) {}
+	if spec.Process != nil {
+		note = func(text string) { d.observe(pipeline.ServiceStarted{Text: text}) }
 	}
 	return service.Start(ctx, spec, service.Options{
-		Model: d.modelOf(spec), LookupEnv: d.process.lookupEnv,
-		Self: []string{self, "simulate", "--child"}, Dir: filepath.Join(d.run.Dir(), "service"),
+		Model: trial.Spec.Model, Request: trial.Spec.Request, Header: target.Header(trial.Spec, d.process.lookupEnv), Note: note,
+		Log: filepath.Join(d.run.Dir(), filepath.FromSlash(logOf(trial))), Redact: d.secrets.Redact, Said: d.startup.said,
+		LookupEnv: d.process.lookupEnv, Environ: d.process.environ(),
+		Supervisor: []string{self, "supervise"}, Self: []string{self, "simulate", "--child"},
 	})
 }
 
-// modelOf is the model that the simulated service serves: that of the first trial that drives it.
-func (d *drive) modelOf(spec schema.Service) string {
-	for _, trial := range d.plan.Trials {
-		if reflect.DeepEqual(trial.Spec.Service, spec) {
-			return trial.Spec.Model
+// firstWith is the first trial that drives a service: the output is kept as that trial's, and the simulated service serves its model.
+func (d *drive) firstWith(spec schema.Service) (*pipeline.Trial, error) {
+	for i := range d.plan.Trials {
+		if reflect.DeepEqual(d.plan.Trials[i].Spec.Service, spec) {
+			return &d.plan.Trials[i], nil
 		}
 	}
-	return ""
+	return nil, errors.New("no trial of the plan has this service")
+}
+
+// logOf is the file below the run's directory that has the output of a trial's service.
+func logOf(trial *pipeline.Trial) string { return "service/" + trial.ID + ".log" }
+
+// standing says how a service that is being started stands, or else the point that is measured.
+func (d *drive) standing(width int) string {
+	if text := d.startup.text(width); text != "" {
+		return text
+	}
+	return standing(d.live.Snapshot())
 }
 
 func (d *drive) preflight(ctx context.Context, started pipeline.Service, job pipeline.Job) (pipeline.Preflight, error) {
@@ -74,6 +102,12 @@ func (d *drive) preflight(ctx context.Context, started pipeline.Service, job pip
 	facts := results.Facts{}
 	if identity, err := s.Identity(ctx); err == nil {
 		facts = identity.Facts()
+	}
+	maps.Copy(facts, s.Facts())
+	if job.Spec.Service.Endpoint == nil {
+		if trial, err := d.firstWith(job.Spec.Service); err == nil {
+			facts["service_log"] = logOf(trial)
+		}
 	}
 	facts["preflight_requests"] = fmt.Sprint(ready.Spent.Requests)
 	facts["preflight_prompt_tokens"] = fmt.Sprint(ready.Spent.PromptTokens)
@@ -112,9 +146,6 @@ func streamsOf(w schema.Workload, load schema.PointLoad) int64 {
 }
 
 func (d *drive) measure(ctx context.Context, started pipeline.Service, job pipeline.Job, stop <-chan struct{}, ended func(*measure.Record)) (measure.Outcome, error) {
-	if err := started.(*service.Service).Err(); err != nil {
-		return measure.Outcome{}, err
-	}
 	if path := string(job.Spec.Request.ResetCache); path != "" {
 		if err := started.(*service.Service).ResetPrefixCache(ctx, path); err != nil {
 			return measure.Outcome{}, err

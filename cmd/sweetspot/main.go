@@ -37,6 +37,8 @@ type cli struct {
 	Simulate  simulateCmd  `cmd:"" help:"Serve the simulated GPU service, for any OpenAI client."`
 	Calibrate calibrateCmd `cmd:"" help:"Measure up to which load this machine can be trusted as a client."`
 
+	Supervise superviseCmd `cmd:"" hidden:"" help:"Own a service that run starts."`
+
 	Version kong.VersionFlag `help:"Print the version."`
 }
 
@@ -55,6 +57,7 @@ type process struct {
 	stdout     io.Writer
 	stderr     io.Writer
 	lookupEnv  func(name string) (string, bool)
+	environ    func() []string // NAME=VALUE: what a service that is started inherits
 	executable func() (string, error)
 	notify     func(chan<- os.Signal) // has interrupts told to the channel, in the place of their ending the process
 }
@@ -62,8 +65,9 @@ type process struct {
 func main() {
 	log.SetOutput(io.Discard) // net/http writes of odd responses there; what matters of them is in the results
 	os.Exit(run(os.Args[1:], &process{
-		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, lookupEnv: os.LookupEnv, executable: os.Executable,
-		notify: func(told chan<- os.Signal) { signal.Notify(told, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP) },
+		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, lookupEnv: os.LookupEnv, environ: os.Environ,
+		executable: os.Executable,
+		notify:     func(told chan<- os.Signal) { signal.Notify(told, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP) },
 	}))
 }
 

@@ -42,6 +42,7 @@ func (c *planCmd) Run(p *process) error {
 
 func printPlan(out io.Writer, width int, plan *pipeline.Plan, earlier []measure.Point) error {
 	fmt.Fprintf(out, "%s: %s\n%s\n", plan.Name, summary(plan), wrap("rule: "+selector.Rule(plan.Rule).Text(), width))
+	printCommands(out, plan)
 	searched := false
 	for i := range plan.Trials {
 		trial := &plan.Trials[i]

@@ -37,7 +37,7 @@ type plain struct {
 // heartbeat is how often a running point is told of where nothing is drawn.
 const heartbeat = 30 * time.Second
 
-func newPlain(out io.Writer, live *runner.Live) *plain {
+func newPlain(out io.Writer, standing func() string) *plain {
 	p := &plain{out: out, stop: make(chan struct{})}
 	p.ended.Go(func() {
 		tick := time.NewTicker(heartbeat)
@@ -45,7 +45,7 @@ func newPlain(out io.Writer, live *runner.Live) *plain {
 		for {
 			select {
 			case <-tick.C:
-				p.line("  ... " + standing(live.Snapshot()))
+				p.line("  ... " + standing())
 			case <-p.stop:
 				return
 			}
@@ -75,9 +75,9 @@ func (p *plain) close() {
 func eventLine(event pipeline.Event) string {
 	switch e := event.(type) {
 	case pipeline.ServiceStarting:
-		if s := e.Trials[0].Spec.Service; s.Simulator != nil {
-			return fmt.Sprintf("starting the simulated service (profile %s): its figures are a model's, not a GPU's", s.Simulator.Profile)
-		}
+		return startingLine(e)
+	case pipeline.ServiceStarted:
+		return e.Text
 	case pipeline.TrialStarted:
 		return fmt.Sprintf("trial %s: %s", e.Trial.Name, extentOf(e.Trial))
 	case pipeline.PointStarted:

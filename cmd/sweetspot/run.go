@@ -35,7 +35,8 @@ Results are stored below the store as they come. The first interrupt ends the po
 Exit codes: 0; 1 a point is incomplete or has no ok request, or there is no winner; 2 usage, or an invalid preset;
 3 a --require is not met, or with --strict, the winner does not meet the limits; 130 interrupted.
 
-A preset can have sweetspot send requests anywhere, with the values of environment variables that it names: read one from elsewhere as you would a Makefile.`
+A preset can have sweetspot start commands with your rights (service: process; validate and plan show them) and send requests anywhere, with the
+values of environment variables that it names: read one from elsewhere as you would a Makefile.`
 }
 
 // Run is the command.
@@ -52,7 +53,7 @@ func (c *runCmd) Run(ctx context.Context, p *process) error {
 	if err != nil {
 		return err
 	}
-	secrets, err := service.NewSecrets(pipeline.Environment(preset), p.lookupEnv)
+	secrets, err := secretsOf(p, preset)
 	if err != nil {
 		return exit{exitUsage, err}
 	}
@@ -69,6 +70,16 @@ func (c *runCmd) Run(ctx context.Context, p *process) error {
 		return err
 	}
 	return verdictExit(document, c.Strict)
+}
+
+// secretsOf are what must not reach any text: the values that the preset names, and what of the environment its commands inherit.
+func secretsOf(p *process, preset *schema.Preset) (service.Secrets, error) {
+	sent, passed := pipeline.Environment(preset)
+	secrets, err := service.NewSecrets(sent, passed, p.lookupEnv)
+	if err == nil && pipeline.StartsCommands(preset) {
+		secrets = secrets.Inheriting(p.environ())
+	}
+	return secrets, err
 }
 
 // open makes the run's directory, or takes up that of an earlier run of the same plan.
@@ -101,9 +112,8 @@ func (c *runCmd) open(p *process, preset *schema.Preset, plan *pipeline.Plan, te
 func (c *runCmd) drive(ctx context.Context, p *process, plan *pipeline.Plan, writer *results.Writer, secrets service.Secrets) (*pipeline.Document, error) {
 	ctx, interrupted, done := p.untilInterrupted(ctx)
 	defer done()
-	live := &runner.Live{}
-	shown := c.progress(p, live)
-	d := &drive{process: p, plan: plan, run: writer, secrets: secrets, clock: clock.New(), files: c.files(), live: live}
+	d := &drive{process: p, plan: plan, run: writer, secrets: secrets, clock: clock.New(), files: c.files(), live: &runner.Live{}}
+	shown := c.progress(p, d)
 	defer d.close()
 	p.warnBeyond(c.Store, d.streams())
 	_, err := pipeline.Execute(ctx, plan, writer, d.deps(shown.observe, interrupted))
@@ -116,14 +126,14 @@ func (c *runCmd) drive(ctx context.Context, p *process, plan *pipeline.Plan, wri
 	return document, err
 }
 
-func (c *runCmd) progress(p *process, live *runner.Live) progress {
+func (c *runCmd) progress(p *process, d *drive) progress {
 	switch {
 	case c.Quiet:
 		return quiet{}
 	case p.isTerminal():
-		return newTerminal(p.stderr, live, p.width())
+		return newTerminal(p.stderr, func() string { return d.standing(p.width()) }, p.width())
 	}
-	return newPlain(p.stderr, live)
+	return newPlain(p.stderr, func() string { return d.standing(p.width()) })
 }
 
 // untilInterrupted gives a channel that is closed at the first interrupt and a context that ends at the second. done must be called.

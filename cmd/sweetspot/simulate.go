@@ -20,7 +20,10 @@ type simulateCmd struct {
 	Model   string `default:"simulated" help:"Name of the model that is served (${default})."`
 	Profile string `default:"small-gpu" help:"What is simulated: ${profiles}."`
 	Seed    int64  `help:"Seed of the answers' text and of faults."`
-	Truth   string `placeholder:"FILE" help:"Write what was read and written, and when, to a new file, as JSON lines."`
+
+	MaxNumSeqs *int64 `placeholder:"N" help:"Most requests in one batch; the profile's where it is left out."`
+
+	Truth string `placeholder:"FILE" help:"Write what was read and written, and when, to a new file, as JSON lines."`
 
 	PacedFirst    time.Duration `placeholder:"TIME" help:"Answer at a fixed rate in the place of the model, whatever the load: the first token after this time. For benchmarks of clients."`
 	PacedInterval time.Duration `placeholder:"TIME" help:"With --paced-first: then one token every such time."`
@@ -45,7 +48,7 @@ func (c *simulateCmd) Run(ctx context.Context, p *process) error {
 		defer file.Close()
 		options.Log = file
 	}
-	server, err := simulator.New(schema.Simulator{Profile: c.Profile, Seed: c.Seed}, options)
+	server, err := simulator.New(schema.Simulator{Profile: c.Profile, Seed: c.Seed, MaxNumSeqs: c.MaxNumSeqs}, options)
 	if err != nil {
 		return exit{exitUsage, err}
 	}

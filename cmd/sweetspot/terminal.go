@@ -10,7 +10,6 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 
 	"sweetspot/pipeline"
-	"sweetspot/runner"
 	"sweetspot/selector"
 )
 
@@ -24,10 +23,10 @@ type terminal struct {
 	title string
 }
 
-func newTerminal(out io.Writer, live *runner.Live, width int) *terminal {
+func newTerminal(out io.Writer, standing func() string, width int) *terminal {
 	t := &terminal{bars: mpb.New(mpb.WithOutput(out), mpb.WithAutoRefresh()), width: width}
 	t.draw(t.head)
-	t.draw(func() string { return standing(live.Snapshot()) })
+	t.draw(standing)
 	return t
 }
 

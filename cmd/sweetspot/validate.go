@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 
 	"sweetspot/pipeline"
 )
@@ -21,7 +22,20 @@ func (c *validateCmd) Run(p *process) error {
 		return err
 	}
 	fmt.Fprintf(p.stdout, "%s is valid: %s\n", c.File, summary(plan))
+	printCommands(p.stdout, plan)
 	return nil
+}
+
+// printCommands shows what a run starts on this machine: whoever runs a preset from elsewhere should have seen it.
+func printCommands(out io.Writer, plan *pipeline.Plan) {
+	commands := commandsOf(plan)
+	if len(commands) == 0 {
+		return
+	}
+	fmt.Fprintln(out, "run starts these commands here, with your rights:")
+	for _, command := range commands {
+		fmt.Fprintln(out, "  "+command)
+	}
 }
 
 // summary counts what a plan has.

@@ -32,6 +32,8 @@ trials: {one: {}, two: request: temperature: 0.5}
 type nothing struct{}
 
 func (nothing) Stop(context.Context) error { return nil }
+func (nothing) Err() error                 { return nil }
+func (nothing) Over() <-chan struct{}      { return nil }
 
 // driven is what a service gives whose time to first token is 100 ms per request in flight and which takes 1.5 s for the 16 tokens after it. The
 // trial two fails at concurrency 4.

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"path/filepath"
 	"time"
 
 	"sweetspot/runner/clock"
@@ -74,30 +73,51 @@ func ServeChild(ctx context.Context, stdin io.Reader, stdout io.Writer) (err err
 	return server.Serve(ctx, listener)
 }
 
+// The waits of a simulated service's end.
+const (
+	childGrace = 4 * time.Second
+	childHaste = time.Second
+)
+
 // startChild starts self as a simulated service and waits until it is ready.
-func startChild(ctx context.Context, config childConfig, self []string, dir string) (*process, string, error) {
-	output, closeLog, err := openOutput(dir)
+func startChild(ctx context.Context, config childConfig, self []string, out *output) (*process, string, error) {
+	first := make(chan []byte, 1)
+	told := false
+	stdout := &lines{each: func(line []byte) {
+		if !told {
+			told = true
+			first <- line
+			return
+		}
+		_, _ = out.Write(append(line, '\n'))
+	}}
+	child, err := newProcess(self, out, stdout)
+	if err == nil {
+		child.grace, child.haste = childGrace, childHaste
+		err = child.start()
+	}
 	if err != nil {
+		out.close()
 		return nil, "", err
 	}
-	stdout := &firstLine{line: make(chan []byte, 1), to: output}
-	child, err := startProcess(self, output, stdout, closeLog)
-	if err != nil {
-		closeLog()
-		return nil, "", err
-	}
-	told := make(chan error, 1)
-	go func() { told <- json.NewEncoder(child.stdin).Encode(config) }()
-	url, err := awaitReady(ctx, child, stdout.line)
+	written := child.tell(config)
+	url, err := awaitReady(ctx, child, first)
 	if err != nil {
 		_ = child.stop(ctx)
-		<-told // the child has ended, and with it the pipe
+		<-written // the child has ended, and with it the pipe
 		return nil, "", err
 	}
-	if err := <-told; err != nil {
+	if err := <-written; err != nil {
 		return nil, "", errors.Join(fmt.Errorf("telling the child its configuration: %w", err), child.stop(ctx))
 	}
 	return child, url, nil
+}
+
+// tell writes what as JSON to the child's standard input. What comes of it is sent to the channel, once: at the latest when the child has ended.
+func (p *process) tell(what any) <-chan error {
+	told := make(chan error, 1)
+	go func() { told <- json.NewEncoder(p.stdin).Encode(what) }()
+	return told
 }
 
 func awaitReady(ctx context.Context, child *process, line <-chan []byte) (string, error) {
@@ -117,19 +137,4 @@ func awaitReady(ctx context.Context, child *process, line <-chan []byte) (string
 	case <-ctx.Done():
 		return "", fmt.Errorf("waiting for process %d to be ready: %w", child.pid(), context.Cause(ctx))
 	}
-}
-
-// openOutput opens the file for a child's output in dir, behind what stands there.
-func openOutput(dir string) (*tail, func(), error) {
-	if dir == "" {
-		return &tail{}, func() {}, nil
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, nil, fmt.Errorf("making the folder for the service's output: %w", err)
-	}
-	file, err := os.OpenFile(filepath.Join(dir, "service.log"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
-	if err != nil {
-		return nil, nil, fmt.Errorf("opening the file for the service's output: %w", err)
-	}
-	return &tail{to: file}, func() { _ = file.Close() }, nil
 }

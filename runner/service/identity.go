@@ -1,6 +1,7 @@
 package service
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -115,26 +116,34 @@ func (a answer) into(v any) bool {
 }
 
 func (s *Service) ask(ctx context.Context, method, at string) (answer, error) {
-	request, err := http.NewRequestWithContext(ctx, method, at, nil)
+	return s.send(ctx, s.client, method, at, nil)
+}
+
+// send asks with a body, JSON, which may be nil.
+func (s *Service) send(ctx context.Context, by *http.Client, method, at string, body []byte) (answer, error) {
+	request, err := http.NewRequestWithContext(ctx, method, at, bytes.NewReader(body))
 	if err != nil {
 		return answer{}, fmt.Errorf("asking the service: %w", err)
 	}
 	if s.header != nil {
 		request.Header = s.header.Clone()
 	}
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
 	if key := s.APIKey.Reveal(); key != "" {
 		request.Header.Set("Authorization", "Bearer "+key)
 	}
-	response, err := s.client.Do(request)
+	response, err := by.Do(request)
 	if err != nil {
 		return answer{}, fmt.Errorf("asking %s: %w", safe(at), cause(err))
 	}
 	defer response.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(response.Body, mostAnswer))
+	read, err := io.ReadAll(io.LimitReader(response.Body, mostAnswer))
 	if err != nil {
 		return answer{}, fmt.Errorf("reading the answer of %s: %w", safe(at), err)
 	}
-	return answer{response.StatusCode, response.Header, body}, nil
+	return answer{response.StatusCode, response.Header, read}, nil
 }
 
 // root is where the server's own paths lie, beside the API's.

@@ -15,45 +15,50 @@ import (
 type process struct {
 	command *exec.Cmd
 	stdin   io.WriteCloser
-	output  *tail
-	close   func()        // what is to be done when it has ended
+	output  *output
+	onEnd   func()        // is called when it has ended
 	done    chan struct{} // closed when it has ended
 	err     error         // of its end; set before done is closed
+
+	grace time.Duration // of a stop: for the child to end by itself
+	haste time.Duration // and then, told by a signal, again
 
 	mu      sync.Mutex
 	stopped bool
 }
 
-// The waits of a stop: for the child to end by itself, and then, told by a signal, again.
-const (
-	stopGrace = 4 * time.Second
-	termGrace = time.Second
-	pipeGrace = time.Second // for output of what it left behind
-)
+// pipeGrace is how long output of what a child left behind is waited for.
+const pipeGrace = time.Second
 
-// startProcess starts argv with its standard input held open. What it writes goes to output, and to stdout first where that is given.
-func startProcess(argv []string, output *tail, stdout io.Writer, onEnd func()) (*process, error) {
+// newProcess is a child that is not started yet. What it writes goes to out, and to stdout first where that is given.
+func newProcess(argv []string, out *output, stdout io.Writer) (*process, error) {
 	if len(argv) == 0 {
 		return nil, errors.New("there is no command line to start")
 	}
-	p := &process{command: exec.Command(argv[0], argv[1:]...), output: output, close: onEnd, done: make(chan struct{})}
+	p := &process{command: exec.Command(argv[0], argv[1:]...), output: out, done: make(chan struct{}), onEnd: func() {}}
 	p.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a terminal's interrupt is for the parent, which drains first
-	p.command.Stdout, p.command.Stderr, p.command.WaitDelay = stdout, output, pipeGrace
+	p.command.Stdout, p.command.Stderr, p.command.WaitDelay = stdout, out, pipeGrace
+	return p, nil
+}
+
+// start starts it with its standard input held open. From then on it closes its output when it has ended.
+func (p *process) start() error {
 	var err error
 	if p.stdin, err = p.command.StdinPipe(); err != nil {
-		return nil, fmt.Errorf("starting %s: %w", argv[0], err)
+		return fmt.Errorf("starting %s: %w", p.command.Path, err)
 	}
 	if err := p.command.Start(); err != nil {
-		return nil, err // it names the command
+		return err // it names the command
 	}
 	go p.wait()
-	return p, nil
+	return nil
 }
 
 func (p *process) wait() {
 	p.err = p.command.Wait()
 	p.signal(syscall.SIGKILL) // what it may have left in its group
-	p.close()
+	p.output.close()
+	p.onEnd()
 	close(p.done)
 }
 
@@ -62,19 +67,20 @@ func (p *process) pid() int { return p.command.Process.Pid }
 // signal sends a signal to the whole group.
 func (p *process) signal(s syscall.Signal) { _ = syscall.Kill(-p.pid(), s) }
 
+// over is closed when it has ended.
+func (p *process) over() <-chan struct{} { return p.done }
+
 // ended is an error once the process has ended without being told to.
 func (p *process) ended() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	if p.isStopped() {
+		return nil
+	}
 	select {
 	case <-p.done:
+		return p.death()
 	default:
 		return nil
 	}
-	if p.stopped {
-		return nil
-	}
-	return p.death()
 }
 
 // death says how the process ended, with the end of its output.
@@ -83,35 +89,41 @@ func (p *process) death() error {
 	if p.err != nil {
 		how = p.err.Error()
 	}
-	if said := p.output.String(); said != "" {
-		return fmt.Errorf("process %d ended by itself (%s): %s", p.pid(), how, said)
+	return died(p.pid(), how, p.output)
+}
+
+func died(pid int, how string, out *output) error {
+	if said := out.String(); said != "" {
+		return fmt.Errorf("process %d ended by itself (%s): %s", pid, how, said)
 	}
-	return fmt.Errorf("process %d ended by itself (%s) and wrote nothing", p.pid(), how)
+	return fmt.Errorf("process %d ended by itself (%s) and wrote nothing", pid, how)
 }
 
 // stop ends the process: by closing its input, then by a signal, then by one that can't be refused. It returns when the process has ended.
 func (p *process) stop(ctx context.Context) error {
-	if err := p.ended(); err != nil {
-		p.markStopped()
+	err := p.ended()
+	p.mu.Lock()
+	p.stopped = true
+	p.mu.Unlock()
+	if err != nil {
 		return err
 	}
-	p.markStopped()
 	_ = p.stdin.Close()
-	if p.within(ctx, stopGrace) {
+	if p.within(ctx, p.grace) {
 		return nil
 	}
 	p.signal(syscall.SIGTERM)
-	if !p.within(ctx, termGrace) {
+	if !p.within(context.WithoutCancel(ctx), p.haste) {
 		p.signal(syscall.SIGKILL)
 		<-p.done
 	}
 	return nil
 }
 
-func (p *process) markStopped() {
+func (p *process) isStopped() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.stopped = true
+	return p.stopped
 }
 
 // within waits for the end, no longer than grace or ctx.

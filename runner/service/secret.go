@@ -53,18 +53,18 @@ type Secrets struct {
 // leastSecret is the length in bytes below which a text is not replaced: it would garble all others.
 const leastSecret = 4
 
-// NewSecrets reads the variables that are named, whose values are sent as headers. All that are not set, or are empty, are named in one error, and
-// so are those that no header may hold.
-func NewSecrets(names []string, lookup func(string) (string, bool)) (Secrets, error) {
+// NewSecrets reads the variables that are named: those whose values are sent as headers, and those that are passed to a service's commands. All that
+// are not set, or are empty, are named in one error, and so are those sent that no header may hold.
+func NewSecrets(sent, passed []string, lookup func(string) (string, bool)) (Secrets, error) {
 	var s Secrets
 	var missing, unfit []string
-	for _, name := range names {
+	for i, name := range slices.Concat(sent, passed) {
 		value, _ := lookup(name)
 		if value == "" {
 			missing = append(missing, name)
 			continue
 		}
-		if unfitForHeader(value) {
+		if i < len(sent) && unfitForHeader(value) {
 			unfit = append(unfit, name)
 		}
 		s.values = append(s.values, value)
@@ -83,6 +83,26 @@ func NewSecrets(names []string, lookup func(string) (string, bool)) (Secrets, er
 	s.pattern = pattern(forms(s.values))
 	return s, nil
 }
+
+// Inheriting are s and the secrets in an environment, NAME=VALUE, that a service's commands inherit: the values of variables that are named like
+// one.
+func (s Secrets) Inheriting(environ []string) Secrets {
+	all := Secrets{values: slices.Clone(s.values)}
+	for _, variable := range environ {
+		name, value, _ := strings.Cut(variable, "=")
+		if secretName.MatchString(name) && len(value) >= leastInherited {
+			all.values = append(all.values, value)
+		}
+	}
+	all.pattern = pattern(forms(all.values))
+	return all
+}
+
+// secretName is the name of a variable whose value is taken for a secret.
+var secretName = regexp.MustCompile(`(?i)(^|_)(key|token|auth|credentials?|pass(word|wd|phrase)?)$|api_?key|secret|passw`)
+
+// leastInherited is the length in bytes below which the value of such a variable is taken for something else, such as a switch.
+const leastInherited = 8
 
 // Values are the values, in the order of their names.
 func (s Secrets) Values() []string { return slices.Clone(s.values) }

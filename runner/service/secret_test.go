@@ -17,7 +17,7 @@ func secrets(t interface {
 	Helper()
 }, values map[string]string, names ...string) Secrets {
 	t.Helper()
-	s, err := NewSecrets(names, environment(values))
+	s, err := NewSecrets(names, nil, environment(values))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestNoSecretIsLeftInAText(t *testing.T) {
 }
 
 func TestVariablesThatAreNotSetAreNamedTogether(t *testing.T) {
-	_, err := NewSecrets([]string{"A", "B", "C"}, environment(map[string]string{"B": "b", "C": ""}))
+	_, err := NewSecrets([]string{"A", "B", "C"}, nil, environment(map[string]string{"B": "b", "C": ""}))
 	if err == nil || err.Error() != "environment variables that the preset names are not set: A, C" {
 		t.Errorf("got %v", err)
 	}
@@ -86,7 +86,7 @@ func TestVariablesThatAreNotSetAreNamedTogether(t *testing.T) {
 // net/http refuses such a header only when it is sent, and then each request fails.
 func TestKeysThatNoHeaderCanCarryAreRefused(t *testing.T) {
 	for _, value := range []string{"sk-SEKRET\n", "sk-\r\nSEKRET", "sk-\x00SEKRET", "sk-SEKRET\x7f", "sk-SEKRET\xff"} {
-		_, err := NewSecrets([]string{"A", "KEY"}, environment(map[string]string{"A": "good", "KEY": value}))
+		_, err := NewSecrets([]string{"A", "KEY"}, nil, environment(map[string]string{"A": "good", "KEY": value}))
 		want := "environment variables hold a line break, another control character or what is not UTF-8, which no header may: KEY"
 		if err == nil || err.Error() != want {
 			t.Errorf("%q: got %v, want %s", value, err, want)
@@ -96,7 +96,7 @@ func TestKeysThatNoHeaderCanCarryAreRefused(t *testing.T) {
 			t.Errorf("%q: Start gives %v, want an error that names KEY", value, err)
 		}
 	}
-	if _, err := NewSecrets([]string{"A"}, environment(map[string]string{"A": "tabs\tand é are fine"})); err != nil {
+	if _, err := NewSecrets([]string{"A"}, nil, environment(map[string]string{"A": "tabs\tand é are fine"})); err != nil {
 		t.Error(err)
 	}
 }
@@ -114,5 +114,20 @@ func TestASecretIsNeverPrinted(t *testing.T) {
 	}
 	if key.Reveal() != "sk-12345" {
 		t.Error("it does not reveal itself")
+	}
+}
+
+func TestSecretsOfTheEnvironmentThatCommandsInherit(t *testing.T) {
+	passed, err := NewSecrets([]string{"SENT"}, []string{"PEM"}, environment(map[string]string{"SENT": "sent-in-a-header", "PEM": "two\nlines-of-a-key"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := passed.Inheriting([]string{"MY_API_KEY=abcdefgh1", "HF_TOKEN=tokentoken", "TOKENIZERS_PARALLELISM=falsefalse", "SWITCH_KEY=on", "odd"})
+	got := s.Redact("sent-in-a-header lines-of-a-key abcdefgh1 tokentoken falsefalse on odd")
+	if want := "REDACTED REDACTED REDACTED REDACTED falsefalse on odd"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := passed.Redact("abcdefgh1"); got != "abcdefgh1" {
+		t.Errorf("the secrets before have become %q", got)
 	}
 }

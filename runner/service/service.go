@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"time"
@@ -20,9 +21,18 @@ type Options struct {
 	Note      func(text string)                // is told what was started, in one line without secrets; nil: nobody is
 	Header    http.Header                      // sent with what is asked of the service here; nil: nothing
 
+	// For a service that is started.
+	Log    string              // file that its output is added to; its folder is made with mode 0700. Empty: only the end is kept, for errors
+	Redact func(string) string // takes secrets out of its output; nil: nothing is taken out
+	Said   func(line string)   // is told of each line of its output, from another goroutine; nil: nobody is
+
+	// For one that commands start.
+	Supervisor []string       // command line that runs [Supervise] on its standard input, output and error output
+	Environ    []string       // NAME=VALUE: what the commands have beside what their specification names
+	Request    schema.Request // how the completion is asked for that shows that the service is ready
+
 	// For the simulated service.
 	Self  []string         // command line that runs [ServeChild] on its standard input and output
-	Dir   string           // folder for the child's output; it is made with mode 0700. Empty: only the tail is kept, for errors
 	Paced *simulator.Paced // a fixed rate in the place of the model
 	Truth string           // file for the simulated service's log of what it read and wrote; it must not exist. Empty: no log
 }
@@ -32,17 +42,26 @@ type Service struct {
 	URLs   []string // bases of the OpenAI-compatible API, without a slash at the end; they may hold userinfo
 	APIKey Secret   // bearer token; zero where there is none
 
-	model  string
-	header http.Header
-	client *http.Client
-	child  *process // nil: the service was already running
+	model   string
+	header  http.Header
+	request schema.Request
+	client  *http.Client
+	child   child // nil: the service was already running
+	facts   map[string]string
+}
+
+// child is what was started for a service.
+type child interface {
+	stop(context.Context) error
+	ended() error          // nil while it runs, and after it was stopped
+	over() <-chan struct{} // closed when it has ended
 }
 
 // askTimeout bounds each request that is made here.
 const askTimeout = 10 * time.Second
 
-// Start gives the service that spec names. A simulated one is started as a child process, which is ready when Start returns; ctx ends the
-// waiting for it and not the child: the caller stops it.
+// Start gives the service that spec names. One that is started is ready when Start returns; ctx ends the waiting for it and not the service: the
+// caller stops it. Where Start fails, what it started has ended.
 func Start(ctx context.Context, spec schema.Service, o Options) (*Service, error) {
 	if o.Note == nil {
 		o.Note = func(string) {}
@@ -52,38 +71,49 @@ func Start(ctx context.Context, spec schema.Service, o Options) (*Service, error
 		return attach(*spec.Endpoint, o)
 	case spec.Simulator != nil:
 		return simulate(ctx, *spec.Simulator, o)
+	case spec.Process != nil:
+		return launch(ctx, spec.Process, o)
 	default:
-		return nil, errors.New("the service must be an endpoint or the simulator")
+		return nil, errors.New("the service must be an endpoint, a process or the simulator")
 	}
 }
 
 func newService(o Options, verifyTLS bool, urls ...string) *Service {
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: !verifyTLS}, DisableKeepAlives: true}
-	return &Service{URLs: urls, model: o.Model, header: o.Header, client: &http.Client{Transport: transport, Timeout: askTimeout}}
+	return &Service{URLs: urls, model: o.Model, header: o.Header, request: o.Request, facts: map[string]string{}, client: &http.Client{Transport: transport, Timeout: askTimeout}}
 }
 
 func attach(e schema.Endpoint, o Options) (*Service, error) {
 	s := newService(o, e.VerifyTLS, strings.TrimRight(e.URL, "/"))
-	if e.APIKeyEnv == "" {
-		return s, nil
+	return s, s.takeKey(e.APIKeyEnv, "service.endpoint.api_key_env", o)
+}
+
+// takeKey reads the bearer token from the environment variable that a field of the preset names; where that is empty there is none.
+func (s *Service) takeKey(name, field string, o Options) error {
+	if name == "" {
+		return nil
 	}
-	key, _ := o.LookupEnv(e.APIKeyEnv)
+	key, _ := o.LookupEnv(name)
 	if key == "" {
-		return nil, fmt.Errorf("environment variable %s, which service.endpoint.api_key_env names, is not set", e.APIKeyEnv)
+		return fmt.Errorf("environment variable %s, which %s names, is not set", name, field)
 	}
 	if unfitForHeader(key) {
-		return nil, fmt.Errorf("environment variable %s, which service.endpoint.api_key_env names, holds a line break, another control character "+
-			"or what is not UTF-8, which no header may", e.APIKeyEnv)
+		return fmt.Errorf("environment variable %s, which %s names, holds a line break, another control character "+
+			"or what is not UTF-8, which no header may", name, field)
 	}
 	s.APIKey = NewSecret(key)
-	return s, nil
+	return nil
 }
 
 func simulate(ctx context.Context, spec schema.Simulator, o Options) (*Service, error) {
 	if _, err := simulator.Resolve(spec); err != nil {
 		return nil, fmt.Errorf("configuring the simulated service: %w", err)
 	}
-	child, url, err := startChild(ctx, childConfig{Model: o.Model, Simulator: spec, Paced: o.Paced, Truth: o.Truth}, o.Self, o.Dir)
+	out, err := openOutput(o.Log, o.Redact, o.Said)
+	if err != nil {
+		return nil, fmt.Errorf("starting the simulated service: %w", err)
+	}
+	child, url, err := startChild(ctx, childConfig{Model: o.Model, Simulator: spec, Paced: o.Paced, Truth: o.Truth}, o.Self, out)
 	if err != nil {
 		return nil, fmt.Errorf("starting the simulated service: %w", err)
 	}
@@ -93,8 +123,9 @@ func simulate(ctx context.Context, spec schema.Simulator, o Options) (*Service, 
 	return s, nil
 }
 
-// Stop ends what Start started and returns when it has ended: after a second or two, or at once where ctx is done. A child that ended before
-// it was told to is an error. It does nothing to a service that was already running, and nothing the second time.
+// Stop ends what Start started, all of it, and returns when it has ended: at once where ctx is done, or after the grace that its specification
+// gives it. A service that ended before it was told to is an error. It does nothing to a service that was already running, and nothing the second
+// time.
 func (s *Service) Stop(ctx context.Context) error {
 	if s.child == nil {
 		return nil
@@ -102,10 +133,22 @@ func (s *Service) Stop(ctx context.Context) error {
 	return s.child.stop(ctx)
 }
 
-// Err says that the service which Start started has ended by itself, with the end of its output; nil while it runs, and after Stop.
+// Err says that the service which Start started has ended by itself, with the end of its output; nil while it runs, and after Stop. A service that a
+// command brought up elsewhere is not watched.
 func (s *Service) Err() error {
 	if s.child == nil {
 		return nil
 	}
 	return s.child.ended()
 }
+
+// Over is closed when the service which Start started has ended; nil where it was already running.
+func (s *Service) Over() <-chan struct{} {
+	if s.child == nil {
+		return nil
+	}
+	return s.child.over()
+}
+
+// Facts are what is to be kept of the start, by name: how long it took and what was asked until the service was ready. They are the caller's.
+func (s *Service) Facts() map[string]string { return maps.Clone(s.facts) }

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -37,12 +36,12 @@ func as(what string) error {
 	switch what {
 	case "child":
 		return ServeChild(context.Background(), os.Stdin, os.Stdout)
-	case "parent":
+	case "parent-of-simulator":
 		s, err := Start(context.Background(), schema.Service{Simulator: &schema.Simulator{Profile: "cpu"}}, Options{Model: "tiny", Self: self("child")})
 		if err != nil {
 			return err
 		}
-		fmt.Println(s.child.pid(), s.URLs[0])
+		fmt.Println(s.child.(*process).pid(), s.URLs[0])
 		select {} // until it is killed
 	case "mute": // starts, and says nothing
 		_, err := io.Copy(io.Discard, os.Stdin)
@@ -58,7 +57,7 @@ func as(what string) error {
 		_, err := io.Copy(io.Discard, os.Stdin)
 		return err
 	default:
-		return errors.New("the disk is on fire")
+		return fake(what, os.Args[3:])
 	}
 }
 
@@ -125,12 +124,13 @@ func alive(pid int) bool {
 
 func TestTheSimulatedServiceRunsAsAChildUntilItIsStopped(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
+	log := filepath.Join(dir, "service.log")
 	var notes []string
-	s := start(t, Options{Dir: dir, Note: func(text string) { notes = append(notes, text) }})
+	s := start(t, Options{Log: log, Note: func(text string) { notes = append(notes, text) }})
 	if got := post(t, s.URLs[0]+"/chat/completions", chat); !strings.HasSuffix(got, "data: [DONE]\n\n") {
 		t.Errorf("the answer is %s", got)
 	}
-	if want := fmt.Sprintf("simulated service cpu is up at %s (process %d)", s.URLs[0], s.child.pid()); len(notes) != 1 || notes[0] != want {
+	if want := fmt.Sprintf("simulated service cpu is up at %s (process %d)", s.URLs[0], s.child.(*process).pid()); len(notes) != 1 || notes[0] != want {
 		t.Errorf("notes %q, want %q", notes, want)
 	}
 	if err := s.Err(); err != nil {
@@ -144,11 +144,11 @@ func TestTheSimulatedServiceRunsAsAChildUntilItIsStopped(t *testing.T) {
 	if err := s.Err(); err != nil {
 		t.Errorf("after it was stopped: %v", err)
 	}
-	if s.child.err != nil {
-		t.Errorf("it did not end by itself when its input did: %v", s.child.err)
+	if s.child.(*process).err != nil {
+		t.Errorf("it did not end by itself when its input did: %v", s.child.(*process).err)
 	}
-	gone(t, s.child.pid(), s.URLs[0])
-	for path, want := range map[string]os.FileMode{dir: 0o700, filepath.Join(dir, "service.log"): 0o600} {
+	gone(t, s.child.(*process).pid(), s.URLs[0])
+	for path, want := range map[string]os.FileMode{dir: 0o700, log: 0o600} {
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
 			t.Errorf("%s: %v, %v; want mode %v", path, info, err, want)
 		}
@@ -167,11 +167,11 @@ func TestAStopWithRequestsOpenLeavesNothing(t *testing.T) {
 	if err := s.Stop(context.Background()); err != nil {
 		t.Errorf("stopping: %v", err)
 	}
-	gone(t, s.child.pid(), s.URLs[0])
+	gone(t, s.child.(*process).pid(), s.URLs[0])
 }
 
 func TestAKilledParentLeavesNoChild(t *testing.T) {
-	argv := self("parent")
+	argv := self("parent-of-simulator")
 	parent := exec.Command(argv[0], argv[1:]...)
 	parent.Stderr = os.Stderr
 	stdout, err := parent.StdoutPipe()
@@ -198,10 +198,10 @@ func TestAKilledParentLeavesNoChild(t *testing.T) {
 
 func TestAChildThatEndsByItselfIsReported(t *testing.T) {
 	s := start(t, Options{})
-	if err := syscall.Kill(s.child.pid(), syscall.SIGKILL); err != nil {
+	if err := syscall.Kill(s.child.(*process).pid(), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	<-s.child.done
+	<-s.child.over()
 	for _, err := range []error{s.Err(), s.Stop(context.Background())} {
 		if err == nil || !strings.Contains(err.Error(), "ended by itself (signal: killed)") {
 			t.Errorf("got %v", err)
@@ -219,7 +219,7 @@ func TestAChildThatDoesNotStopIsKilled(t *testing.T) {
 	if err := s.Stop(ctx); err != nil {
 		t.Errorf("stopping: %v", err)
 	}
-	if alive(s.child.pid()) {
+	if alive(s.child.(*process).pid()) {
 		t.Error("it is still there")
 	}
 }
@@ -248,7 +248,7 @@ func TestAServiceThatDoesNotStartSaysWhy(t *testing.T) {
 		{"log is there", t.Context(), simulated, Options{Self: self("child"), Truth: taken}, "making the simulated service's log: open " + taken},
 		{"can't work", t.Context(), schema.Service{Simulator: &schema.Simulator{Profile: "cpu", NumGPUBlocks: &few}}, Options{Self: self("child")},
 			"configuring the simulated service: max_model_len 4096 needs 32 blocks"},
-		{"nothing", t.Context(), schema.Service{}, Options{}, "the service must be an endpoint or the simulator"},
+		{"nothing", t.Context(), schema.Service{}, Options{}, "the service must be an endpoint, a process or the simulator"},
 		{"no key", t.Context(), schema.Service{Endpoint: &schema.Endpoint{URL: "http://x", APIKeyEnv: "KEY"}}, Options{LookupEnv: environment(nil)},
 			"environment variable KEY, which service.endpoint.api_key_env names, is not set"},
 	} {

@@ -63,8 +63,8 @@ type Ready struct {
 // the preset names. All of them must be set.
 func Header(spec schema.Spec, lookupEnv func(string) (string, bool)) http.Header {
 	header := http.Header{}
-	if e := spec.Service.Endpoint; e != nil && e.APIKeyEnv != "" {
-		key, _ := lookupEnv(e.APIKeyEnv)
+	if name := spec.Service.APIKeyEnv(); name != "" {
+		key, _ := lookupEnv(name)
 		header.Set("Authorization", "Bearer "+key)
 	}
 	for name, field := range spec.Request.Headers {
@@ -85,11 +85,10 @@ func Prepare(ctx context.Context, config Config) (*Target, Ready, error) {
 	if err != nil {
 		return nil, Ready{}, err
 	}
-	endpoint := config.Spec.Service.Endpoint
 	made, err := client.New(client.Config{
 		BaseURLs: config.URLs, API: config.Spec.Request.API, Header: config.Header,
 		Timeout: time.Duration(config.Spec.Request.Timeout), IdleTimeout: time.Duration(config.Spec.Request.IdleTimeout),
-		Streams: config.Streams, HTTP2: config.Spec.Request.HTTP == "2", SkipVerifyTLS: endpoint != nil && !endpoint.VerifyTLS,
+		Streams: config.Streams, HTTP2: config.Spec.Request.HTTP == "2", SkipVerifyTLS: !config.Spec.Service.VerifyTLS(),
 		Clock: config.Clock, Redact: config.Redact,
 	})
 	if err != nil {
@@ -144,9 +143,7 @@ func (t *Target) preflight(ctx context.Context) (client.Report, []client.Problem
 		Model:         t.config.Spec.Model,
 		ContextTokens: longest,
 		Skip:          []client.Check{client.CheckPrompt}, // lengths are calibrated afterwards
-	}
-	if e := t.config.Spec.Service.Endpoint; e != nil {
-		config.APIKeyEnv = e.APIKeyEnv
+		APIKeyEnv:     t.config.Spec.Service.APIKeyEnv(),
 	}
 	var report client.Report
 	var problems []client.Problem
