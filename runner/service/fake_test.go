@@ -115,6 +115,7 @@ func served(what string) *schema.Process {
 func broughtUp(stop []string) *schema.Process {
 	spec := served("")
 	spec.Command, spec.Start, spec.Stop.Command = nil, append(self("bring-up"), "--port", schema.PortPlace), stop
+	spec.Stop.Grace = schema.Duration(20 * time.Second) // none of it takes it
 	spec.URLPattern, spec.URL = `up at (\S+)`, "http://${MATCH}/v1"
 	return spec
 }

@@ -165,13 +165,13 @@ func TestAServiceThatACommandBringsUp(t *testing.T) {
 	witness := filepath.Join(t.TempDir(), "taken-down")
 	o := marked(t, mark)
 	spec := broughtUp(append(self("take-down"), witness, "${OUTPUT}"))
-	spec.Log = self("stubborn")
+	spec.Log = self("load")
 	s := launched(t, spec, o)
 	if got := post(t, s.URLs[0]+"/chat/completions", chat); !strings.HasSuffix(got, "data: [DONE]\n\n") {
 		t.Errorf("the answer is %s", got)
 	}
 	eventually(t, func() string {
-		if !strings.Contains(readFile(t, o.Log), "stubborn is there") {
+		if !strings.Contains(readFile(t, o.Log), "loading weights") {
 			return "its log is not followed"
 		}
 		return ""
@@ -219,10 +219,10 @@ func TestWhyACommandDoesNotBecomeAService(t *testing.T) {
 		{"no variable", func(p *schema.Process) { p.Env = map[string]schema.Header{"A": {Env: "NOT_SET"}} },
 			"environment variable NOT_SET, which service.process.env.A names, is not set"},
 		{"no key", func(p *schema.Process) { p.APIKeyEnv = "NOT_SET" }, "environment variable NOT_SET, which service.process.api_key_env names, is not set"},
-		{"start fails", func(p *schema.Process) { *p = *broughtUp(self("load")); p.Start = self("nothing") }, "ended by itself (exit status 1): as nothing: the disk is on fire"},
-		{"no URL", func(p *schema.Process) { *p = *broughtUp(self("load")); p.URLPattern = "at ([a-z]+)$" },
+		{"start fails", func(p *schema.Process) { *p = *broughtUp(self("nothing")); p.Start = self("nothing") }, "ended by itself (exit status 1): as nothing: the disk is on fire"},
+		{"no URL", func(p *schema.Process) { *p = *broughtUp(self("nothing")); p.URLPattern = "at ([a-z]+)$" },
 			`service.process.url_pattern "at ([a-z]+)$" is not in what its command wrote, which ends with "job-17"`},
-		{"odd URL", func(p *schema.Process) { *p = *broughtUp(self("load")); p.URLPattern, p.URL = "job", "" },
+		{"odd URL", func(p *schema.Process) { *p = *broughtUp(self("nothing")); p.URLPattern, p.URL = "job", "" },
 			`its URL is to begin with http:// or https:// and a host, and is "job"`},
 	} {
 		t.Run(want.name, func(t *testing.T) {
