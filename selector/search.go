@@ -17,6 +17,7 @@ type Probe struct {
 	Repeats    int64   // measurements made
 	Again      *int64  // the first repeat that could not be judged and was tried once; nil where there is none
 	Eligible   bool    // it can be judged
+	Lagging    bool    // it can't, and only because the client was too slow: that says nothing of the service
 	Feasible   bool    // eligible, and every limit is met
 	Close      string  // in words, which limit is too close to call; empty where none is
 	Reasons    string  // in words, why it is not eligible or not feasible
@@ -48,7 +49,7 @@ type Searched struct {
 // clear or was measured MaxRepeats times.
 //
 //  1. The load doubles from From on, until a limit is broken, throughput has fallen twice in a row, or To was tried. One load that can't be judged, or a
-//     first one that breaks a limit, does not end that: two in a row do.
+//     first one that breaks a limit, does not end that: two in a row do. A client that was too slow never ends it.
 //  2. Between the last load that meets the limits and the first that does not, halfway, until the gap is within Tolerance.
 //  3. Around the feasible load with the highest throughput, until the gaps to its neighbours are. The answer is that load, and it may lie far below the
 //     limit where throughput falls before.
@@ -118,12 +119,11 @@ func (w *walk) double() bool {
 			return false
 		}
 		why = fmt.Sprintf("%s from %d, which %s", w.stepUp(load), load, p.said())
-		if !p.Feasible {
+		switch {
+		case p.Lagging:
+		case !p.Feasible:
 			bad = append(bad, load)
-			if len(bad) == 2 || p.Eligible && w.holds > 0 {
-				break
-			}
-		} else {
+		default:
 			if before != nil && p.Throughput < before.Throughput {
 				fallen++
 			} else {
@@ -131,13 +131,15 @@ func (w *walk) double() bool {
 			}
 			w.holds, before, bad = load, &p, nil
 		}
-		if fallen == 2 || load == w.To {
+		if fallen == 2 || load == w.To || len(bad) == 2 || len(bad) == 1 && p.Eligible && w.holds > 0 {
 			break
 		}
 	}
 	switch {
 	case w.holds == 0 && len(bad) > 1:
 		return w.end("no load is feasible: neither %d nor %d is", bad[0], bad[1])
+	case w.holds == 0 && len(bad) == 0:
+		return w.end("no load is feasible: none from %d to %d could be judged", w.From, w.To)
 	case w.holds == 0:
 		return w.end("no load is feasible: %d is not", bad[0])
 	case len(bad) > 0:
@@ -299,6 +301,11 @@ func (r *Rule) probe(j *Judged) Probe {
 			p.Again = &row.Repeat
 			break
 		}
+	}
+	p.Lagging = len(j.Repeats) > 0 && !j.Eligible
+	for i := range j.Repeats {
+		reasons := r.ineligible(&j.Repeats[i])
+		p.Lagging = p.Lagging && (len(reasons) == 0 || len(reasons) == 1 && clientTooSlow(&j.Repeats[i]) != "")
 	}
 	return p
 }

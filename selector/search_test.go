@@ -72,6 +72,14 @@ func TestTheStepsOfASearch(t *testing.T) {
 			return of(load, repeat)
 		}
 	}
+	lagging := func(upTo int64, of curve) curve {
+		return func(load, repeat int64) Probe {
+			if load <= upTo {
+				return Probe{Reasons: "client lag", Lagging: true}
+			}
+			return of(load, repeat)
+		}
+	}
 	for _, c := range []struct {
 		name string
 		s    schema.Search
@@ -87,6 +95,8 @@ func TestTheStepsOfASearch(t *testing.T) {
 		// One failed first probe ends another tool's search.
 		{"the first fails", search(1, 8), failing(1, unimodal(1e9, 1e9)), []int64{1, 2, 4, 8, 7}, "within 10 % of 8,"},
 		{"one in the middle fails", search(1, 16), failing(4, unimodal(1e9, 1e9)), []int64{1, 2, 4, 8, 16, 15}, "within 10 % of 16,"},
+		{"a slow client", search(1, 16), lagging(4, unimodal(1e9, 8)), []int64{1, 2, 4, 8, 16, 12, 10, 9, 7}, "within 10 % of 8,"},
+		{"a client that is always slow", search(1, 8), lagging(64, unimodal(1e9, 8)), []int64{1, 2, 4, 8}, "no load is feasible: none from 1 to 8 could be judged"},
 		{"a failure below a breach", search(1, 64), failing(8, unimodal(1e9, 13)), []int64{1, 2, 4, 8, 16, 10, 13, 14, 12}, "within 10 % of 13,"},
 	} {
 		steps, end := drive(t, c.s, 1, c.of, map[int64]Probe{})
@@ -129,7 +139,7 @@ func randomCurve(seed uint64) curve {
 	return func(load, repeat int64) Probe {
 		random := rand.New(rand.NewPCG(seed, uint64(load)))
 		p := Probe{Eligible: random.IntN(8) > 0, Throughput: random.Float64()}
-		p.Feasible = p.Eligible && random.IntN(3) > 0
+		p.Feasible, p.Lagging = p.Eligible && random.IntN(3) > 0, !p.Eligible && random.IntN(2) > 0
 		if p.Eligible && int64(random.IntN(6)) > repeat {
 			p.Close = "close"
 		}
@@ -239,6 +249,8 @@ func TestJudgedPointsOfASearch(t *testing.T) {
 		{"open above", []Candidate{point(with(row(1, 100, 0.1), func(p *measure.Point) { p.TTFTAll.P50Lower = ref(0.09) }))}, "1/1 again, too close to call: ttft p50 100ms is within 90ms to - at 95 % (limit 300ms)"},
 		{"no interval", []Candidate{point(row(1, 100, 0.29))}, "2/0 doubled from 1, which is feasible"},
 		{"failed", []Candidate{point(failed)}, "1/0 once more, it could not be judged: failed: no connection"},
+		{"a slow client", []Candidate{point(with(row(1, 100, 0.1), func(p *measure.Point) { p.LagP99, p.Attempt = ref(0.1), 1 })),
+			point(with(row(2, 100, 0.1), func(p *measure.Point) { p.LagP99, p.Attempt = ref(0.1), 1 }))}, "4/0 doubled from 2, which could not be judged"},
 		{"failed twice", []Candidate{point(with(failed, func(p *measure.Point) { p.Attempt = 1 }))}, "2/0 doubled from 1, which could not be judged"},
 	} {
 		step, searched := NextOf(s, 1, Judge(Series{Points: c.points}, rule(300*time.Millisecond)))
