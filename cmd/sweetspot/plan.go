@@ -81,9 +81,12 @@ func planRows(trial *pipeline.Trial, earlier []measure.Point) (rows [][]string) 
 // searchText says what a search does.
 func searchText(trial *pipeline.Trial) string {
 	s := trial.Search
-	return fmt.Sprintf("A search between these bounds, of at most %d points: %s doubles from %d on until a limit is broken or throughput has fallen twice, and then closes in on the best "+
-		"load to within %s. A load that is too close to call is measured up to %d times.",
-		s.MaxPoints, s.Over, s.From, format.Percent(s.Tolerance), max(s.MaxRepeats, trial.Repeats))
+	text := fmt.Sprintf("A search between these bounds, of at most %d points: %s doubles from %d on until a limit is broken or throughput has fallen twice, and then closes in on the best "+
+		"load to within %s.", s.MaxPoints, s.Over, s.From, format.Percent(s.Tolerance))
+	if s.MaxRepeats > trial.Repeats {
+		text += fmt.Sprintf(" A load that is too close to call is measured up to %d times.", s.MaxRepeats)
+	}
+	return text
 }
 
 // extent is how much of a point is measured.
