@@ -113,6 +113,7 @@ type Workload struct {
 	Fixed    *Fixed    `json:"fixed,omitempty"`
 	Random   *Random   `json:"random,omitempty"`
 	Prompts  *Prompts  `json:"prompts,omitempty"`
+	ShareGPT *ShareGPT `json:"sharegpt,omitempty"`
 	Sessions *Sessions `json:"sessions,omitempty"`
 	Tree     *Tree     `json:"tree,omitempty"`
 	DAG      *DAG      `json:"dag,omitempty"`

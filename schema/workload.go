@@ -31,6 +31,15 @@ type Prompts struct {
 	OutputTokens int64  `json:"output_tokens"`    // where the file says none
 }
 
+// ShareGPT asks with the conversations of a file.
+type ShareGPT struct {
+	File         string `json:"file"`                    // from the folder of the preset
+	SHA256       string `json:"sha256,omitempty"`        // of its content, in hexadecimal; empty where nobody has looked at it
+	Turns        string `json:"turns"`                   // "first" or "all"
+	History      string `json:"history"`                 // "live" or "recorded": the answers that later turns carry
+	OutputTokens int64  `json:"output_tokens,omitempty"` // 0: as long as the file's answers
+}
+
 // Sessions asks in conversations of several turns.
 type Sessions struct {
 	Turns              Distribution `json:"turns"`
@@ -119,6 +128,8 @@ func (w Workload) Name() string {
 		return "fixed"
 	case w.Prompts != nil:
 		return "prompts"
+	case w.ShareGPT != nil:
+		return "sharegpt"
 	case w.Sessions != nil:
 		return "sessions"
 	case w.Tree != nil:
@@ -134,6 +145,8 @@ func (w Workload) named() (file, sha256 *string) {
 	switch {
 	case w.Prompts != nil:
 		return &w.Prompts.File, &w.Prompts.SHA256
+	case w.ShareGPT != nil:
+		return &w.ShareGPT.File, &w.ShareGPT.SHA256
 	case w.DAG != nil:
 		return &w.DAG.File, &w.DAG.SHA256
 	}
@@ -166,6 +179,9 @@ func (w Workload) clone() Workload {
 	case w.Prompts != nil:
 		own := *w.Prompts
 		w.Prompts = &own
+	case w.ShareGPT != nil:
+		own := *w.ShareGPT
+		w.ShareGPT = &own
 	case w.DAG != nil:
 		own := *w.DAG
 		w.DAG = &own
@@ -182,7 +198,7 @@ func (w Workload) SharedPrefix(cache string) *int64 {
 		declared = w.Random.SharedPrefixTokens
 	case w.Fixed != nil && !isolated:
 		declared = w.Fixed.PromptTokens
-	case w.Fixed != nil, w.Prompts != nil && isolated:
+	case w.Fixed != nil, w.Prompts != nil && isolated, w.ShareGPT != nil && w.ShareGPT.Turns == "first" && isolated:
 	default:
 		return nil
 	}
@@ -208,6 +224,8 @@ func (w Workload) Tokens() (prompt, output int64) {
 		return prompt.typical(), output.typical()
 	case w.Prompts != nil:
 		return 0, w.Prompts.OutputTokens
+	case w.ShareGPT != nil:
+		return 0, w.ShareGPT.OutputTokens
 	case w.Sessions != nil:
 		return w.Sessions.SharedPrefixTokens + w.Sessions.PromptTokens.typical(), w.Sessions.OutputTokens.typical()
 	case w.Tree != nil:

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"sweetspot/pipeline"
@@ -37,7 +38,32 @@ func (c *planCmd) Run(p *process) error {
 	if c.JSON {
 		return printJSON(p.stdout, plan.Document(earlier))
 	}
-	return printPlan(p.stdout, p.width(), plan, earlier)
+	if err := printPlan(p.stdout, p.width(), plan, earlier); err != nil {
+		return err
+	}
+	for _, note := range c.notes(plan) {
+		fmt.Fprintf(p.stdout, "\n%s\n", wrap(note, p.width()))
+	}
+	return nil
+}
+
+// notes are what to know of the files that the trials name, each once.
+func (a *presetArgs) notes(plan *pipeline.Plan) []string {
+	var all []string
+	for i := range plan.Trials {
+		var most int64
+		for _, point := range plan.Trials[i].Points {
+			if point.Requests != nil {
+				most = max(most, *point.Requests+point.WarmupRequests)
+			}
+		}
+		for _, note := range a.files().Notes(plan.Trials[i].Spec.Workload, most) {
+			if !slices.Contains(all, note) {
+				all = append(all, note)
+			}
+		}
+	}
+	return all
 }
 
 func printPlan(out io.Writer, width int, plan *pipeline.Plan, earlier []measure.Point) error {

@@ -36,12 +36,25 @@ func (f *Files) Digest(w schema.Workload) (string, error) {
 	return contents.SHA256(), nil
 }
 
-// Sessions is how many sessions the file holds that a workload names; 0 where it names none or the file can't be read.
-func (f *Files) Sessions(w schema.Workload) int64 {
-	if contents, err := f.contents(w); err == nil && contents != nil {
-		return contents.Sessions()
+// Notes say of the file that a workload names, where it can be read, what a person should know: entries that are not asked, and that a point that
+// begins so many sessions comes to its end and begins again.
+func (f *Files) Notes(w schema.Workload, sessions int64) []string {
+	file, _ := w.File()
+	if file == "" {
+		return nil
 	}
-	return 0
+	contents, err := f.contents(w)
+	if err != nil {
+		return nil
+	}
+	var notes []string
+	if n := contents.Skipped(); n > 0 {
+		notes = append(notes, fmt.Sprintf("%s: %d entries are left out, as nothing is answered in them or they begin with an answer", file, n))
+	}
+	if n := contents.Sessions(); sessions > n {
+		notes = append(notes, fmt.Sprintf("%s has %d entries, and a point may begin %d sessions: they are then asked again, isolated ones with new nonces", file, n, sessions))
+	}
+	return notes
 }
 
 func (f *Files) contents(w schema.Workload) (*workload.Contents, error) {

@@ -38,8 +38,11 @@ func TestFilesAreReadOnce(t *testing.T) {
 		if want := "0ad30d54b7aa1b7c6ddfd15fce7fdc9c945acccb769ad8b21269ffd4403f7fc3"; sum != want || err != nil {
 			t.Errorf("the digest is %s, %v, want %s", sum, err, want)
 		}
-		if n := files.Sessions(dag("")); n != 1 {
-			t.Errorf("%d sessions", n)
+		if notes := files.Notes(dag(""), 1); notes != nil {
+			t.Errorf("notes %q", notes)
+		}
+		if notes := files.Notes(dag(""), 2); len(notes) != 1 || notes[0] != "agents.jsonl has 1 entries, and a point may begin 2 sessions: they are then asked again, isolated ones with new nonces" {
+			t.Errorf("notes %q", notes)
 		}
 	}
 	if opened != 1 {

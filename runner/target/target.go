@@ -125,6 +125,7 @@ func (t *Target) ready(ctx context.Context) (Ready, error) {
 		return ready, fmt.Errorf("finding prompts of the wanted length: %w", err)
 	}
 	ready.Calibration, ready.Spent = t.calibration, t.spent
+	ready.Notes = append(ready.Notes, t.config.Files.Notes(t.config.Spec.Workload, 0)...)
 	return ready, nil
 }
 

@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"path"
+	"strings"
 
 	"sweetspot/runner/workload/input"
 	"sweetspot/schema"
@@ -16,7 +18,9 @@ type Contents struct {
 	sum     string
 	entries int64
 	dag     *DAG
+	skipped int64
 	prompts *input.Book[prompt]
+	talks   *input.Book[sharedTalk]
 }
 
 // ReadContents reads the file that a workload names, nil where it names none. An error names all that is wrong with the file, a line each; each line
@@ -35,6 +39,12 @@ func ReadContents(w schema.Workload, open func(file string) (input.File, error))
 			return nil, err
 		}
 		return &Contents{sum: book.SHA256(), entries: book.Len(), prompts: book}, nil
+	case w.ShareGPT != nil:
+		book, err := input.Read(name, opened, listOrLines(name), parseShareGPT)
+		if err != nil {
+			return nil, err
+		}
+		return &Contents{sum: book.SHA256(), entries: book.Len(), skipped: book.Skipped(), talks: book}, nil
 	}
 	return nil, fmt.Errorf("reading %s: the workload %s reads no file", name, w.Name())
 }
@@ -44,6 +54,17 @@ func (c *Contents) SHA256() string { return c.sum }
 
 // Sessions is how many sessions the file holds: those after them are the same again, each with a nonce of its own where prompts are isolated.
 func (c *Contents) Sessions() int64 { return c.entries }
+
+// Skipped is how many entries of the file are sound and can't be asked, such as a conversation without an answer.
+func (c *Contents) Skipped() int64 { return c.skipped }
+
+// listOrLines is the format of a file of JSON by its ending.
+func listOrLines(name string) input.Format {
+	if strings.EqualFold(path.Ext(name), ".json") {
+		return input.List{}
+	}
+	return input.JSONL{}
+}
 
 // maxDAG is how large a file of session trees may be, in bytes: it is kept whole.
 const maxDAG = 1 << 30
@@ -77,7 +98,17 @@ func NewFrom(contents *Contents, spec schema.Spec, seed Seed, cal Calibration) (
 	case contents.dag != nil:
 		return NewDAG(contents.dag, spec, seed, cal)
 	}
-	return newPrompts(contents.prompts, spec, seed, cal)
+	w, err := workloadWriter(spec, seed)
+	if err != nil {
+		return nil, err
+	}
+	source := &Source{writer: w, probe: cal.Words.orEstimate(shuffledWords{}, w)}
+	if contents.talks != nil {
+		source.sessions = &shareGPT{book: contents.talks, writer: w, spec: *spec.Workload.ShareGPT}
+	} else {
+		source.sessions = &prompts{book: contents.prompts, writer: w, output: spec.Workload.Prompts.OutputTokens}
+	}
+	return source, nil
 }
 
 // turned is the entry of a file with n that a place has: those of the measured phase in order, the others from the other end, so that warmup is

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"sweetspot/runner/workload/input"
-	"sweetspot/schema"
 )
 
 // prompt is an entry of a file of prompts.
@@ -139,15 +138,6 @@ type prompts struct {
 	book   *input.Book[prompt]
 	writer *writer
 	output int64
-}
-
-func newPrompts(book *input.Book[prompt], spec schema.Spec, seed Seed, cal Calibration) (*Source, error) {
-	w, err := newWriter(spec, seed, wholeNonce)
-	if err != nil {
-		return nil, err
-	}
-	made := &prompts{book: book, writer: w, output: spec.Workload.Prompts.OutputTokens}
-	return &Source{sessions: made, writer: w, probe: cal.Words.orEstimate(shuffledWords{}, w)}, nil
 }
 
 // session reads the entry at once, which may take time, and leaves to the turn only what is quick.

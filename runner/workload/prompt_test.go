@@ -15,17 +15,23 @@ import (
 )
 
 // fileSource gives a source of a workload whose file has some content.
-func fileSource(t testing.TB, name, content string, spec schema.Spec, seed Seed) (*Source, error) {
+func fileSource(t testing.TB, _, content string, spec schema.Spec, seed Seed) (*Source, error) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	contents, err := ReadContents(spec.Workload, func(string) (input.File, error) { return os.Open(path) })
+	contents, err := ReadContents(spec.Workload, opening(t, content))
 	if err != nil {
 		return nil, err
 	}
 	return NewFrom(contents, spec, seed, Calibration{})
+}
+
+// opening opens a file with some content, whatever its name.
+func opening(t testing.TB, content string) func(string) (input.File, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return func(string) (input.File, error) { return os.Open(path) }
 }
 
 func promptsSpec(file, api, cache string) schema.Spec {

@@ -122,7 +122,7 @@ func newWriter(spec schema.Spec, seed Seed, promptTokens int64) (*writer, error)
 // workloadWriter gives the writer of the requests of spec's workload.
 func workloadWriter(spec schema.Spec, seed Seed) (*writer, error) {
 	switch w := spec.Workload; {
-	case w.Tree != nil, w.DAG != nil, w.Prompts != nil, w.Sessions != nil:
+	case w.Tree != nil, w.DAG != nil, w.Prompts != nil, w.ShareGPT != nil, w.Sessions != nil:
 		return newWriter(spec, seed, wholeNonce)
 	case w.Fixed == nil && w.Random == nil:
 		return nil, errors.New("making requests: the specification has no workload")

@@ -1,6 +1,7 @@
 package input
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -21,10 +22,20 @@ type Book[T any] struct {
 	size     int64
 	modified time.Time
 	count    int64
-	marks    []Place // of the first entry, and of one about each [apart] bytes
+	skipped  int64
+	marks    []mark // of the first entry, and of one about each [apart] bytes
 
 	mu    sync.Mutex
 	pages []page[T] // the newest last
+}
+
+// ErrSkipped is what parse says of an entry that is sound and can't be used. It is counted, and is none of the book's entries.
+var ErrSkipped = errors.New("the entry is not used")
+
+// mark is a place, and how many entries that are used come before it.
+type mark struct {
+	at    Place
+	first int64
 }
 
 // page is the entries between two marks.
@@ -100,19 +111,28 @@ func (b *Book[T]) scan(source Source) error {
 	for err == nil {
 		var entry Entry
 		if entry, err = read.Next(); err != nil {
+			line = cmp.Or(entry.Line, line)
 			break
 		}
 		line = entry.Line + 1
 		b.mark(entry.Place)
-		b.count++
-		if _, fault := b.parse(entry); fault != nil {
+		switch _, fault := b.parse(entry); {
+		case errors.Is(fault, ErrSkipped):
+			b.skipped++
+			continue
+		case fault != nil:
 			complain(entry.Line, fault)
 		}
+		b.count++
 	}
 	if err != io.EOF {
 		complain(line, err)
 	}
-	if b.count == 0 && len(faults) == 0 {
+	switch {
+	case b.count > 0 || len(faults) > 0:
+	case b.skipped > 0:
+		complain(1, fmt.Errorf("none of the %d entries can be used", b.skipped))
+	default:
 		complain(1, errors.New("the file is empty"))
 	}
 	if more > 0 {
@@ -122,15 +142,18 @@ func (b *Book[T]) scan(source Source) error {
 }
 
 func (b *Book[T]) mark(at Place) {
-	if len(b.marks) == 0 || at.Offset-b.marks[len(b.marks)-1].Offset >= apart {
-		b.marks = append(b.marks, at)
+	if len(b.marks) == 0 || at.Offset-b.marks[len(b.marks)-1].at.Offset >= apart {
+		b.marks = append(b.marks, mark{at, b.count})
 	}
 }
 
 // Name is the file's, as it stands in errors.
 func (b *Book[T]) Name() string { return b.name }
 
-// Len is the number of entries.
+// Skipped is the number of entries that are not used.
+func (b *Book[T]) Skipped() int64 { return b.skipped }
+
+// Len is the number of entries that are used.
 func (b *Book[T]) Len() int64 { return b.count }
 
 // SHA256 is the digest of the file, in hexadecimal.
@@ -162,20 +185,26 @@ func (b *Book[T]) At(i int64) (T, error) {
 // page reads the entries around i.
 func (b *Book[T]) page(i int64) (page[T], error) {
 	from, until := b.around(i)
-	p := page[T]{first: from.Entry}
+	p := page[T]{first: from.first}
 	file, err := b.opened()
 	if err != nil {
 		return p, err
 	}
 	defer file.Close()
-	read, err := b.format.Read(Source{File: file, Size: b.size, From: io.NewSectionReader(file, from.Offset, b.size-from.Offset)}, from)
-	for at := from.Entry; err == nil && at < until; at++ {
+	at := from.at
+	read, err := b.format.Read(Source{File: file, Size: b.size, From: io.NewSectionReader(file, at.Offset, b.size-at.Offset)}, at)
+	for err == nil && p.first+int64(len(p.entries)) < until {
 		var entry Entry
 		var made T
 		if entry, err = read.Next(); err == nil {
 			made, err = b.parse(entry)
 		}
-		p.entries = append(p.entries, made)
+		switch {
+		case errors.Is(err, ErrSkipped):
+			err = nil
+		case err == nil:
+			p.entries = append(p.entries, made)
+		}
 	}
 	if err != nil {
 		return p, fmt.Errorf("reading entry %d of %s again: %w", i, b.name, err)
@@ -183,18 +212,18 @@ func (b *Book[T]) page(i int64) (page[T], error) {
 	return p, nil
 }
 
-// around is the place of the last mark up to entry i, and the entry at which the next begins.
-func (b *Book[T]) around(i int64) (from Place, until int64) {
+// around is the last mark up to entry i, and the entry at which the next begins.
+func (b *Book[T]) around(i int64) (from mark, until int64) {
 	low, high := 0, len(b.marks)
 	for high-low > 1 {
-		if middle := (low + high) / 2; b.marks[middle].Entry <= i {
+		if middle := (low + high) / 2; b.marks[middle].first <= i {
 			low = middle
 		} else {
 			high = middle
 		}
 	}
 	if high < len(b.marks) {
-		return b.marks[low], b.marks[high].Entry
+		return b.marks[low], b.marks[high].first
 	}
 	return b.marks[low], b.count
 }

@@ -115,6 +115,29 @@ func TestAFileThatChangesIsNotReplayed(t *testing.T) {
 	}
 }
 
+// Entries that are not used are counted, and those between them keep their order.
+func TestEntriesThatAreNotUsedAreCounted(t *testing.T) {
+	odd := func(e Entry) (int, error) {
+		n, err := numberOf(e)
+		if err == nil && n%2 == 0 {
+			err = ErrSkipped
+		}
+		return n, err
+	}
+	book, err := Read("f", fileOf(t, manyLines(5000)), JSONL{}, odd)
+	if err != nil || book.Len() != 2500 || book.Skipped() != 2500 {
+		t.Fatalf("%d entries, %d skipped, %v", book.Len(), book.Skipped(), err)
+	}
+	for i := range int64(2500) {
+		if got, err := book.At(i); err != nil || int64(got) != 2*i+1 {
+			t.Fatalf("entry %d is %d, %v", i, got, err)
+		}
+	}
+	if _, err := Read("f", fileOf(t, "0\n2\n"), JSONL{}, odd); err == nil || err.Error() != "f:1: none of the 2 entries can be used" {
+		t.Errorf("a file of which nothing is used gives %v", err)
+	}
+}
+
 // zeros is a file of any size that lies nowhere: lines of 1,023 zeros.
 type zeros struct {
 	*os.File

@@ -37,7 +37,8 @@ type Format interface {
 	Read(source Source, from Place) (Reader, error)
 }
 
-// Reader gives entries in order, then io.EOF. Any other error ends the reading; it doesn't say the file or the line.
+// Reader gives entries in order, then io.EOF. Any other error ends the reading; it doesn't say the file or the line, but the entry that comes with it may
+// have the place.
 type Reader interface {
 	Next() (Entry, error)
 }
