@@ -22,7 +22,8 @@ type Document struct {
 	Winner        *string            `json:"winner"`                 // trial_id; null where there is none, or where trials ask for different workloads
 	Requirements  []gate.Required    `json:"requirements,omitempty"` // see [Document.Require]
 
-	Across selector.Winner `json:"-"` // how the trials compare, and in words
+	Across selector.Winner  `json:"-"` // how the trials compare, and in words
+	Fronts []selector.Front `json:"-"` // of the points of all trials; their sides are places in Trials
 }
 
 // Read judges what is stored of a run, by rule or, where that is nil, by the run's own. Files that are not whole are named in broken; what they held counts
@@ -63,6 +64,7 @@ func newDocument(plan *Plan, id string, status results.Status, from stored, rule
 		}
 		d.Trials = append(d.Trials, verdict)
 	}
+	d.Fronts = selector.MarkFronts(d.Trials)
 	d.Across = selector.Across(d.Trials, selector.Rule(rule))
 	d.Winner = d.Across.TrialID
 	if plan.Verify {

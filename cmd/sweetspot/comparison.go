@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"sweetspot/selector"
 	"sweetspot/selector/compare"
 	"sweetspot/selector/figure"
 	"sweetspot/selector/format"
@@ -404,33 +403,6 @@ func gateChange(g compare.Gate) string {
 		text += fmt.Sprintf(" (%s to %s)", write(*low), write(*high))
 	}
 	return text
-}
-
-// printFronts draws Pareto fronts and lists what is on them. name is what stands for a side.
-func printFronts(page page, fronts []selector.Front, name func(side int) string) {
-	for i := range fronts {
-		f := &fronts[i]
-		what := "tok/s per GPU"
-		if !f.PerGPU() {
-			what = "tok/s"
-		}
-		page.heading(fmt.Sprintf("Pareto front: %s against tok/s per user", what))
-		if len(f.Points) > 1 {
-			page.drawing(plotFront(f))
-		}
-		var rows [][]string
-		for _, p := range f.Points {
-			if p.OnFront {
-				rows = append(rows, []string{name(p.Side), selector.LoadText(p.Point.Load), format.Number(p.Throughput), format.Number(p.User)})
-			}
-		}
-		page.table([]string{"", "load", f.Throughput, f.User}, []align{left, left, right, right}, rows)
-		text := fmt.Sprintf("%d of %s on the front, in capitals: no other has at least as much of both and more of one.", len(rows), plural(len(f.Points), "eligible point"))
-		if !f.PerGPU() {
-			text += " No gpus are declared on the services, so this is throughput as a whole: what is better can't be told from what has more GPUs."
-		}
-		page.paragraph(text)
-	}
 }
 
 // requiredText says whether a requirement is met, with the figure.

@@ -4,9 +4,44 @@ import (
 	"fmt"
 	"strings"
 
+	"sweetspot/pipeline"
 	"sweetspot/selector"
 	"sweetspot/selector/format"
 )
+
+// printFronts draws Pareto fronts and lists the points that take part, with a mark those that are on them. name is what stands for a side.
+func printFronts(page page, fronts []selector.Front, name func(side int) string) {
+	for i := range fronts {
+		f := &fronts[i]
+		what := "tok/s per GPU"
+		if !f.PerGPU() {
+			what = "tok/s"
+		}
+		page.heading(fmt.Sprintf("Pareto front: %s against tok/s per user", what))
+		if len(f.Points) > 1 {
+			page.drawing(plotFront(f))
+		}
+		var rows [][]string
+		on := 0
+		for _, p := range f.Points {
+			mark := ""
+			if p.OnFront {
+				mark = markFront
+				on++
+			}
+			rows = append(rows, []string{mark, name(p.Side), selector.LoadText(p.Point.Load), format.Number(p.Throughput), format.Number(p.User)})
+		}
+		page.table([]string{"", "", "load", f.Throughput, f.User}, []align{left, left, left, right, right}, rows)
+		text := fmt.Sprintf("%d of %s on the front (%s, in the plot capitals): no other has at least as much of both and more of one.", on, plural(len(f.Points), "eligible point"), markFront)
+		if !f.PerGPU() {
+			text += " No gpus are declared on the services, so this is throughput as a whole: what is better can't be told from what has more GPUs."
+		}
+		page.paragraph(text)
+	}
+}
+
+// markFront marks a point on a Pareto front.
+const markFront = "+"
 
 // The size of a plot's field, in characters.
 const (
@@ -49,6 +84,26 @@ func plotFront(f *selector.Front) []string {
 	end := format.Number(most.User)
 	lines = append(lines, fmt.Sprintf("%*s +%s", len(top), "", strings.Repeat("-", plotWidth)))
 	return append(lines, fmt.Sprintf("%*s  0%*s  tok/s per user", len(top), "", plotWidth-1, end))
+}
+
+// paretoFlag asks for the front of a run's points.
+type paretoFlag struct {
+	Pareto bool `xor:"form" help:"Draw the Pareto front of throughput per GPU against pace for one user as well."`
+}
+
+// print draws the fronts of a run's trials, with a letter for each.
+func (f *paretoFlag) print(p *process, d *pipeline.Document) error {
+	if !f.Pareto {
+		return nil
+	}
+	page := &textPage{out: p.stdout, width: p.width(), begun: true}
+	if len(d.Fronts) == 0 {
+		page.paragraph("No point has a place in a Pareto front: none is eligible with a known throughput and pace for one user.")
+	}
+	printFronts(page, d.Fronts, func(side int) string {
+		return fmt.Sprintf("%c %s", letter(selector.FrontPoint{Side: side, OnFront: true}), d.Trials[side].TrialName)
+	})
+	return page.err()
 }
 
 // letter is that of the point's side; beyond Z it is o.

@@ -17,7 +17,8 @@ type selectCmd struct {
 	storeFlag
 	ruleFlags
 	requireFlag
-	JSON   bool `help:"Print the run as JSON."`
+	paretoFlag
+	JSON   bool `xor:"form" help:"Print the run as JSON."`
 	Strict bool `help:"Exit with 3 if the winner does not meet the limits."`
 }
 
@@ -73,7 +74,7 @@ func (c *selectCmd) Run(p *process) error {
 	}
 	p.warn(broken)
 	document.Require(requirements)
-	if err := p.printResult(document, c.JSON); err != nil {
+	if err := errors.Join(p.printResult(document, c.JSON), c.print(p, document)); err != nil {
 		return err
 	}
 	return verdictExit(document, c.Strict)

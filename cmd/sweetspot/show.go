@@ -26,7 +26,8 @@ func (s storeFlag) find(p *process, run string) (*results.Run, error) {
 type showCmd struct {
 	Run_ string `arg:"" name:"run" help:"A run's id, the start of it, its preset's name, its directory, or latest."`
 	storeFlag
-	JSON bool `help:"Print the run as JSON."`
+	paretoFlag
+	JSON bool `xor:"form" help:"Print the run as JSON."`
 }
 
 // Run is the command.
@@ -40,7 +41,10 @@ func (c *showCmd) Run(p *process) error {
 		return err
 	}
 	p.warn(broken)
-	return p.printResult(document, c.JSON)
+	if err := p.printResult(document, c.JSON); err != nil {
+		return err
+	}
+	return c.print(p, document)
 }
 
 // warn names files that could not be read.
