@@ -18,7 +18,7 @@ type Document struct {
 	SchemaVersion int                `json:"schema_version"`
 	RunID         string             `json:"run_id"`
 	Status        results.Status     `json:"status"`
-	Trials        []selector.Verdict `json:"trials"`                 // in the order of the preset
+	Trials        []selector.Verdict `json:"trials"`                 // in the order of the preset, then those of earlier runs
 	Winner        *string            `json:"winner"`                 // trial_id; null where there is none, or where trials ask for different workloads
 	Requirements  []gate.Required    `json:"requirements,omitempty"` // see [Document.Require]
 
@@ -63,6 +63,9 @@ func newDocument(plan *Plan, id string, status results.Status, from stored, rule
 			verdict.Status = statusIncomplete
 		}
 		d.Trials = append(d.Trials, verdict)
+	}
+	for i := range plan.Previous {
+		d.Trials = append(d.Trials, judgeTrial(&plan.Previous[i], from, rule))
 	}
 	d.Fronts = selector.MarkFronts(d.Trials)
 	d.Across = selector.Across(d.Trials, selector.Rule(rule))
@@ -120,6 +123,9 @@ func (d *Document) Exit(strict bool) int {
 		return ExitInterrupted
 	}
 	for _, trial := range d.Trials {
+		if trial.From != nil {
+			continue // it is what it was
+		}
 		points := trial.Points
 		if trial.Verification != nil {
 			points = slices.Concat(points, trial.Verification.Points)

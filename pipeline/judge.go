@@ -38,7 +38,7 @@ func judgeAgain(trial *Trial, from stored, rule results.Rule) selector.Verdict {
 func judgeStage(trial *Trial, stage string, from stored, rule results.Rule) selector.Verdict {
 	first, after := trial.repeatsOf(stage)
 	trial = trial.found(from.rows)
-	series := selector.Series{TrialID: trial.ID, TrialName: trial.Name, Workload: trial.Workload, Repeats: trial.Repeats}
+	series := selector.Series{TrialID: trial.ID, TrialName: trial.Name, Workload: trial.Workload, Repeats: trial.Repeats, From: trial.From}
 	for _, point := range trial.Points {
 		candidate := selector.Candidate{PointID: point.ID, Load: point.PointLoad}
 		for repeat := first; repeat < after; repeat++ {

@@ -11,6 +11,7 @@ import (
 	"sweetspot/pipeline/results"
 	"sweetspot/runner/measure"
 	"sweetspot/schema"
+	"sweetspot/selector"
 )
 
 // Plan is what a run will measure, in order: each trial's points once, then again for each repeat, then the next trial.
@@ -19,7 +20,8 @@ type Plan struct {
 	Name          string       `json:"name"`
 	Rule          results.Rule `json:"rule"`
 	Trials        []Trial      `json:"trials"`
-	Verify        bool         `json:"verify,omitempty"` // the winner is measured again after all trials
+	Verify        bool         `json:"verify,omitempty"`   // the winner is measured again after all trials
+	Previous      []Trial      `json:"previous,omitempty"` // of earlier runs, in the comparison; not measured
 }
 
 // Trial is one configuration of everything but the load.
@@ -27,8 +29,9 @@ type Trial struct {
 	ID           string          `json:"trial_id"`
 	Name         string          `json:"trial_name"`
 	Axes         []schema.Axis   `json:"axes,omitempty"`
-	Spec         schema.Spec     `json:"-"`        // may hold secrets; the preset is stored redacted, beside the plan
-	Workload     string          `json:"workload"` // equal where the workloads are: JSON of it
+	Spec         schema.Spec     `json:"-"`              // may hold secrets; the preset is stored redacted, beside the plan
+	Workload     string          `json:"workload"`       // equal where the workloads are: JSON of it
+	From         *selector.From  `json:"from,omitempty"` // the run that it was copied from
 	Repeats      int64           `json:"repeats"`
 	DrainTimeout schema.Duration `json:"drain_timeout"`
 	Seed         int64           `json:"seed"`

@@ -44,7 +44,7 @@ func (e *execution) toVerify() []*Trial {
 		maps.Copy(from.pooled, e.stored(&e.plan.Trials[i]).pooled)
 	}
 	document := newDocument(e.plan, e.run.ID(), results.Running, from, e.plan.Rule)
-	for i := range document.Trials {
+	for i := range e.plan.Trials {
 		if document.Trials[i].Verification != nil {
 			won = append(won, &e.plan.Trials[i])
 		}
@@ -81,6 +81,10 @@ func (d *Document) verify(plan *Plan, from stored, rule results.Rule) {
 			continue
 		}
 		at := slices.IndexFunc(d.Trials, func(v selector.Verdict) bool { return v.TrialID == *w.TrialID })
+		if at >= len(plan.Trials) {
+			d.Trials[at].Notes = append(d.Trials[at].Notes, "It is not measured again: it is an earlier run's.")
+			continue
+		}
 		trial, verdict := &plan.Trials[at], &d.Trials[at]
 		again := judgeAgain(trial, from, rule)
 		measured := slices.ContainsFunc(again.Points, func(p selector.Judged) bool { return len(p.Repeats) > 0 })

@@ -27,7 +27,7 @@ func Fields() ([]Field, error) {
 		return nil, err
 	}
 	l := lister{checker: checker{definitions: defs}}
-	for _, name := range []string{"name", "model", "service", "workload", "request", "load", "limits", "select", "verify", "trials", "matrix"} {
+	for _, name := range []string{"name", "model", "service", "workload", "request", "load", "limits", "select", "verify", "previous", "trials", "matrix"} {
 		s := defs.settings.get(name)
 		if s == nil {
 			s = defs.spec.get(name)

@@ -9,12 +9,13 @@ import (
 
 // Preset is a validated preset: defaults are filled in, trials are expanded, and every trial and point has been checked.
 type Preset struct {
-	Name   string  `json:"name"`
-	Trials []Trial `json:"trials"` // at least one, in the order of the file
-	Load   Load    `json:"load"`
-	Limits Limits  `json:"limits"`
-	Select Select  `json:"select"`
-	Verify bool    `json:"verify,omitempty"` // the winner is measured once more, on a service started afresh
+	Name     string   `json:"name"`
+	Trials   []Trial  `json:"trials"` // at least one, in the order of the file
+	Load     Load     `json:"load"`
+	Limits   Limits   `json:"limits"`
+	Select   Select   `json:"select"`
+	Previous []string `json:"previous,omitempty"` // earlier runs whose trials are ranked with this one's; named as a person does
+	Verify   bool     `json:"verify,omitempty"`   // the winner is measured once more, on a service started afresh
 }
 
 // Trial is one configuration of everything but the load.

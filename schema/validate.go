@@ -73,11 +73,12 @@ func nameOf(filename string) string {
 
 // settings are what holds for the whole preset. A part that has problems is nil.
 type settings struct {
-	name   string
-	load   *Load
-	limits *Limits
-	choice *Select
-	verify bool
+	name     string
+	load     *Load
+	limits   *Limits
+	choice   *Select
+	verify   bool
+	previous []string
 }
 
 func (v *validator) preset(root *node) (*Preset, error) {
@@ -99,7 +100,7 @@ func (v *validator) preset(root *node) (*Preset, error) {
 	if len(v.problems) > 0 {
 		return nil, nil
 	}
-	return &Preset{Name: common.name, Trials: validated, Load: *common.load, Limits: *common.limits, Select: *common.choice, Verify: common.verify}, nil
+	return &Preset{Name: common.name, Trials: validated, Load: *common.load, Limits: *common.limits, Select: *common.choice, Verify: common.verify, Previous: common.previous}, nil
 }
 
 // fillTrials makes "baseline:" of YAML a trial without changes.
@@ -154,6 +155,8 @@ func (s *settings) take(name string, written []byte) error {
 		return decode(written, s.choice)
 	case "verify":
 		return decode(written, &s.verify)
+	case "previous":
+		return decode(written, &s.previous)
 	}
 	return nil
 }

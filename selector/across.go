@@ -32,6 +32,8 @@ type Place struct {
 	TTFT       *float64 `json:"ttft_s"`     // the statistic that the limit names, failures counted as infinite
 	Unchecked  bool     `json:"unchecked"`  // another tool measured the selected point and does not say enough to check it in full
 
+	From *From `json:"from,omitempty"` // the earlier run that measured it; nil for this one
+
 	point *Judged
 }
 
@@ -77,7 +79,7 @@ func (r *Rule) rank(verdicts []Verdict) Winner {
 }
 
 func (r *Rule) place(v *Verdict) Place {
-	p := Place{TrialID: v.TrialID, Name: v.trial(), PointID: v.Selected, Feasible: v.Feasible, Complete: v.Complete, point: v.Winner()}
+	p := Place{TrialID: v.TrialID, Name: v.trial(), PointID: v.Selected, Feasible: v.Feasible, Complete: v.Complete, From: v.From, point: v.Winner()}
 	if p.point != nil {
 		p.Throughput, p.TTFT = r.throughput(&p.point.Medians), r.ttft(&p.point.Medians)
 		p.Unchecked = len(p.point.Unchecked) > 0
@@ -131,6 +133,9 @@ func (w *Winner) headline() string {
 	text := fmt.Sprintf("%s is the best trial with %s", w.Name, w.figureText(0))
 	if !w.Feasible {
 		text += "; it does not meet the limits, nor does any other trial"
+	}
+	if from := w.Ranking[0].From; from != nil {
+		text += "; it was measured earlier, in " + from.Text()
 	}
 	return text + "."
 }

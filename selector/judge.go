@@ -12,7 +12,7 @@ import (
 // Judge chooses a point of a series: the one with the highest throughput among those that are eligible and meet every declared limit; where none
 // does, the eligible one with the lowest time to first token. Neither the order of points nor that of their rows matters.
 func Judge(s Series, rule Rule) Verdict {
-	v := Verdict{TrialID: s.TrialID, TrialName: s.TrialName, Workload: s.Workload, Status: statusFailed, Complete: len(s.Points) > 0, Rule: rule}
+	v := Verdict{TrialID: s.TrialID, TrialName: s.TrialName, From: s.From, Workload: s.Workload, Status: statusFailed, Complete: len(s.Points) > 0, Rule: rule}
 	planned := s.planned()
 	for _, c := range s.Points {
 		v.Points = append(v.Points, rule.judge(c, cmp.Or(c.Planned, planned)))

@@ -17,7 +17,19 @@ type Series struct {
 	Workload           string // what was asked, in any form that is equal exactly where the workloads are; only such trials are ranked together
 	Repeats            int64  // how often each point should be measured; 0: as often as the point with the most repeats
 	Points             []Candidate
+	From               *From // nil where the run itself measured the trial
 }
+
+// From is where a trial was measured that a later run brought into its comparison.
+type From struct {
+	RunID     string `json:"run_id"`
+	RunName   string `json:"run_name"`
+	TrialID   string `json:"trial_id"` // as it is there, and the next
+	TrialName string `json:"trial_name"`
+}
+
+// Text names the run.
+func (f *From) Text() string { return fmt.Sprintf("run %s (%s)", f.RunID, f.RunName) }
 
 // Candidate is a point with what was measured of it.
 type Candidate struct {

@@ -20,6 +20,7 @@ const (
 type Verdict struct {
 	TrialID   string `json:"trial_id"`
 	TrialName string `json:"trial_name"`
+	From      *From  `json:"from,omitempty"` // the earlier run that it was copied from; nil where this run measured it
 	Workload  string `json:"-"`
 	Status    string `json:"status"` // "completed", or "failed" where no point is feasible
 

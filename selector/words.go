@@ -14,7 +14,7 @@ import (
 // Text says the verdict in one paragraph of plain words, without a line break: the winner, what it is ahead of, what the limits cost, where it
 // stands in the ladder, what failed, and the rule.
 func (v Verdict) Text() string {
-	sentences := []string{v.headline(), v.unmeasuredText()}
+	sentences := []string{v.headline(), v.fromText(), v.unmeasuredText()}
 	if winner := v.Winner(); winner != nil {
 		sentences = append(sentences, v.runnerUpText(), v.costText(winner), v.ladderText(winner), v.plateauText())
 	}
@@ -29,6 +29,13 @@ func (v Verdict) Text() string {
 	sentences = append(sentences, v.Notes...)
 	sentences = append(sentences, "Rule: "+v.Rule.Text()+".")
 	return paragraph(sentences)
+}
+
+func (v *Verdict) fromText() string {
+	if v.From == nil {
+		return ""
+	}
+	return fmt.Sprintf("It was measured earlier, in %s.", v.From.Text())
 }
 
 // paragraph joins what is not empty; messages of services may hold line breaks, which become blanks.

@@ -22,7 +22,7 @@ func printDocument(out io.Writer, width int, d *pipeline.Document) error {
 	for i := range d.Trials {
 		trial := &d.Trials[i]
 		if len(d.Trials) > 1 {
-			fmt.Fprintf(out, "trial %s\n", trial.TrialName)
+			fmt.Fprintf(out, "trial %s%s\n", trial.TrialName, fromText(trial))
 		}
 		if err := printCurve(out, width, trial); err != nil {
 			return err
@@ -40,6 +40,14 @@ func printDocument(out io.Writer, width int, d *pipeline.Document) error {
 	}
 	fmt.Fprintf(out, "run %s: %s\n", d.RunID, d.Status)
 	return nil
+}
+
+// fromText names the earlier run that measured a trial.
+func fromText(trial *selector.Verdict) string {
+	if trial.From == nil {
+		return ""
+	}
+	return ", from " + trial.From.Text()
 }
 
 // curveColumn is a column of the curve. Columns that no point has anything in are left out.

@@ -85,12 +85,20 @@ func secretsOf(p *process, preset *schema.Preset) (service.Secrets, error) {
 // open makes the run's directory, or takes up that of an earlier run of the same plan.
 func (c *runCmd) open(p *process, preset *schema.Preset, plan *pipeline.Plan, text []byte, secrets service.Secrets) (*results.Writer, error) {
 	if c.Resume == nil {
+		sources, err := c.bring(p, preset.Previous, plan)
+		if err != nil {
+			return nil, err
+		}
 		given := results.Given{Filename: filepath.Base(c.File), Text: string(text), Overrides: c.overrides()}
 		manifest, err := pipeline.NewManifest(preset, plan, given, secrets.Redact)
 		if err != nil {
 			return nil, err
 		}
-		return results.Create(c.Store, manifest)
+		writer, err := results.Create(c.Store, manifest)
+		if err != nil {
+			return nil, err
+		}
+		return copyPrevious(writer, plan, func(id string) (*results.Run, error) { return sources[id], nil })
 	}
 	run, err := c.find(p, *c.Resume)
 	if err != nil {
@@ -106,7 +114,37 @@ func (c *runCmd) open(p *process, preset *schema.Preset, plan *pipeline.Plan, te
 		}
 		return nil, exit{exitUsage, fmt.Errorf("resuming run %s: %w", run.ID(), err)}
 	}
-	return results.Resume(run.Dir())
+	plan.Previous = earlier.Previous
+	writer, err := results.Resume(run.Dir())
+	if err != nil {
+		return nil, err
+	}
+	return copyPrevious(writer, plan, func(id string) (*results.Run, error) { return c.find(p, id) })
+}
+
+// bring adds the trials of the earlier runs that the preset names to the plan, and gives those runs by their ids.
+func (c *runCmd) bring(p *process, previous []string, plan *pipeline.Plan) (map[string]*results.Run, error) {
+	sources := map[string]*results.Run{}
+	for _, name := range previous {
+		run, err := c.find(p, name)
+		if err != nil {
+			return nil, err
+		}
+		if err := plan.Bring(run); err != nil {
+			return nil, exit{exitUsage, err}
+		}
+		sources[run.ID()] = run
+	}
+	return sources, nil
+}
+
+// copyPrevious copies what the plan has of earlier runs. A run into which they can't be copied does not begin.
+func copyPrevious(to *results.Writer, plan *pipeline.Plan, open func(id string) (*results.Run, error)) (*results.Writer, error) {
+	if err := pipeline.CopyPrevious(to, plan, open); err != nil {
+		failed := to.Update(func(m *results.Manifest) { m.Status = results.Failed })
+		return nil, errors.Join(err, failed, to.Close())
+	}
+	return to, nil
 }
 
 func (c *runCmd) drive(ctx context.Context, p *process, plan *pipeline.Plan, writer *results.Writer, secrets service.Secrets) (*pipeline.Document, error) {
