@@ -3,7 +3,6 @@ package pipeline
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"sweetspot/pipeline/results"
 	"sweetspot/schema"
@@ -68,11 +67,13 @@ func facts(into map[string]string, manifest *results.Manifest, trial *schema.Tri
 	return nil
 }
 
-// reported leaves out what the preflight cost, which is not the service's.
+// identityFacts are those by which a service is told from another. What the preflight cost, or where the log lies, is of no service.
+var identityFacts = []string{"model", "root", "version", "server", "max_model_len"}
+
 func reported(facts results.Facts) results.Facts {
 	kept := results.Facts{}
-	for name, value := range facts {
-		if !strings.HasPrefix(name, "preflight_") {
+	for _, name := range identityFacts {
+		if value, said := facts[name]; said {
 			kept[name] = value
 		}
 	}
