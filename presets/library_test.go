@@ -33,7 +33,7 @@ func TestShippedPresetsAreValid(t *testing.T) {
 			t.Errorf("%s has nothing to hide (-text +stored):\n%s", p.Name, diff)
 		}
 	}
-	if diff := cmp.Diff([]string{"agents", "chat", "levels", "long-context", "quickstart"}, all); diff != "" {
+	if diff := cmp.Diff([]string{"agents", "assistant", "chat", "levels", "long-context", "quickstart"}, all); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -65,7 +65,7 @@ func TestLevels(t *testing.T) {
 
 func TestReadNamesWhatThereIs(t *testing.T) {
 	_, err := Read("nosuch")
-	want := `no preset named "nosuch" ships with sweetspot: there are agents, chat, levels, long-context, quickstart`
+	want := `no preset named "nosuch" ships with sweetspot: there are agents, assistant, chat, levels, long-context, quickstart`
 	if err == nil || err.Error() != want {
 		t.Errorf("Read gives %v, want %s", err, want)
 	}

@@ -34,7 +34,7 @@ func ReadContents(w schema.Workload, open func(file string) (input.File, error))
 	case w.DAG != nil:
 		return dagContents(name, opened)
 	case w.Prompts != nil:
-		book, err := input.Read(name, opened, input.JSONL{}, parsePrompt)
+		book, err := input.Read(name, opened, tableOrLines(name), parsePrompt)
 		if err != nil {
 			return nil, err
 		}
@@ -62,6 +62,14 @@ func (c *Contents) Skipped() int64 { return c.skipped }
 func listOrLines(name string) input.Format {
 	if strings.EqualFold(path.Ext(name), ".json") {
 		return input.List{}
+	}
+	return input.JSONL{}
+}
+
+// tableOrLines is the format of a file of prompts by its ending.
+func tableOrLines(name string) input.Format {
+	if strings.EqualFold(path.Ext(name), ".parquet") {
+		return input.Parquet{}
 	}
 	return input.JSONL{}
 }

@@ -15,9 +15,19 @@ import (
 	"sweetspot/schema"
 )
 
+// oneTurn are conversations of one turn.
+func oneTurn() schema.Spec {
+	return sessionsSpec("live", func(s *schema.Sessions) { s.Turns, s.ThinkTime = number(1), number(0) })
+}
+
 // The digests are those of every machine: a changed one means that all stored prompts have changed.
 func TestTheSameSeedGivesTheSameBytesEverywhere(t *testing.T) {
 	seed := Seed{Load: 42, Point: "concurrency=8", Repeat: 1, Trial: "baseline", Run: "3f9a1c02"}
+	digested := schema.Random{
+		PromptTokens:       schema.Distribution{Lognormal: &schema.Spread{Mean: 900, Std: 400, Max: 4000}},
+		OutputTokens:       schema.Distribution{Normal: &schema.Spread{Mean: 300, Std: 50, Min: 1}},
+		SharedPrefixTokens: 100,
+	}
 	for name, c := range map[string]struct {
 		spec   schema.Spec
 		digest string
@@ -26,6 +36,8 @@ func TestTheSameSeedGivesTheSameBytesEverywhere(t *testing.T) {
 		"fixed, shared":    {fixedSpec(4096, "shared"), "fb61bbf3e05e88e5"},
 		"random, isolated": {randomSpec(1024, "isolated"), "86804ffaabdc33d1"},
 		"random, shared":   {randomSpec(32, "shared"), "e962531436cbb987"},
+		"random, varied":   {varied(digested, "isolated"), "c142885463163534"},
+		"sessions":         {oneTurn(), "4c98cc8c89b8a39b"},
 	} {
 		source, err := New(c.spec, seed, Calibration{})
 		if err != nil {
@@ -80,7 +92,9 @@ func drawOrigin(t *rapid.T, label string) origin {
 // Warmups that resend measured prompts, and repeats and points that share seeds, are served from the prefix cache.
 // https://github.com/vllm-project/vllm/issues/54227, https://github.com/vllm-project/vllm/issues/52884
 func TestIsolatedPromptsShareNoPrefix(t *testing.T) {
-	for _, spec := range []schema.Spec{fixedSpec(256, "isolated"), randomSpec(256, "isolated")} {
+	ratio := *schema.NewRandom(256, 8)
+	ratio.RangeRatio = 0.3
+	for _, spec := range []schema.Spec{fixedSpec(256, "isolated"), randomSpec(256, "isolated"), varied(ratio, "isolated"), oneTurn()} {
 		rapid.Check(t, func(rt *rapid.T) {
 			a, b := drawOrigin(rt, "a"), drawOrigin(rt, "b")
 			if a == b {
