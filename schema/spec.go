@@ -152,9 +152,10 @@ type Request struct {
 	Cache           string            `json:"cache"`                      // "isolated" or "shared"
 	CacheSalt       bool              `json:"cache_salt,omitempty"`       // isolated by the field cache_salt and not by a nonce
 	ResetCache      ResetPath         `json:"reset_prefix_cache,omitempty"`
-	Timeout         Duration          `json:"timeout"`      // for a whole request
-	IdleTimeout     Duration          `json:"idle_timeout"` // an idle connection is closed after it
-	HTTP            string            `json:"http"`         // "1.1" or "2"
+	Tokenizer       string            `json:"tokenizer,omitempty"` // counts where the service does not; empty: nothing does
+	Timeout         Duration          `json:"timeout"`             // for a whole request
+	IdleTimeout     Duration          `json:"idle_timeout"`        // an idle connection is closed after it
+	HTTP            string            `json:"http"`                // "1.1" or "2"
 	Headers         map[string]Header `json:"headers,omitempty"`
 	ExtraBody       Body              `json:"extra_body,omitempty"` // top-level fields added to each request's body
 }

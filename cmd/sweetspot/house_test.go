@@ -20,6 +20,7 @@ type rule struct {
 var rules = []rule{
 	{"cuelang.org/...", []string{"sweetspot/schema"}, "the specification has one source"},
 	{"github.com/apache/arrow/...", []string{"sweetspot/pipeline/results"}, "one package knows how results are stored"},
+	{"github.com/tiktoken-go/...", []string{"sweetspot/runner/tokenizer"}, "one package knows vocabularies"},
 	{"github.com/parquet-go/...", []string{"sweetspot/runner/workload/input"}, "one package knows the files of prompts; results are Arrow's"},
 	{"github.com/alecthomas/kong", []string{"sweetspot/cmd/sweetspot"}, "libraries do not know the command line"},
 	{"github.com/olekukonko/tablewriter/...", []string{"sweetspot/cmd/sweetspot"}, "printing is the command's"},

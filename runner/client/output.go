@@ -20,6 +20,7 @@ type output struct {
 	start  []byte   // all texts one after the other, as far as a sample needs them
 	whole  []byte   // the visible text, where it is wanted
 	wanted bool
+	hidden bool // some of the output is not in whole
 }
 
 func (o *output) reset(wantText bool) {
@@ -34,6 +35,7 @@ func (o *output) add(f *frame) *failure {
 	if len(o.start) < maxSample+maxSecret {
 		o.extend(f)
 	}
+	o.hidden = o.hidden || f.reasoning != nil || f.toolCalls != nil
 	if !o.wanted || f.content == nil {
 		return nil
 	}

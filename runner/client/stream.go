@@ -183,5 +183,5 @@ func (e *exchange) finish(failed *failure) workload.Answer {
 		r.DistinctChunks, r.Sample = &distinct, &sample
 	}
 	e.record, e.firstToken, e.trace, e.offsets, e.body = nil, nil, nil, nil, chunks{}
-	return workload.Answer{Text: string(e.output.whole)}
+	return workload.Answer{Text: string(e.output.whole), Hidden: e.output.hidden}
 }

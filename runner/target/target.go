@@ -16,6 +16,7 @@ import (
 	"sweetspot/runner/client"
 	"sweetspot/runner/clock"
 	"sweetspot/runner/measure"
+	"sweetspot/runner/tokenizer"
 	"sweetspot/runner/workload"
 	"sweetspot/schema"
 )
@@ -40,7 +41,8 @@ type Target struct {
 	config      Config
 	client      *client.Client
 	calibration workload.Calibration
-	contents    *workload.Contents // of the workload's file; nil where it names none
+	contents    *workload.Contents   // of the workload's file; nil where it names none
+	tokens      *tokenizer.Tokenizer // counts where the service does not; nil where it does, or the preset names none
 	spent       Spent
 }
 
@@ -120,6 +122,9 @@ func (t *Target) ready(ctx context.Context) (Ready, error) {
 	if len(fatal) > 0 {
 		return ready, errors.Join(fatal...)
 	}
+	if err := t.countLocally(report); err != nil {
+		return ready, err
+	}
 	t.calibration, err = workload.Calibrate(ctx, t.config.Spec, t.seed(Job{}), t.probePrompt(), t.count)
 	if err != nil {
 		return ready, fmt.Errorf("finding prompts of the wanted length: %w", err)
@@ -127,6 +132,19 @@ func (t *Target) ready(ctx context.Context) (Ready, error) {
 	ready.Calibration, ready.Spent = t.calibration, t.spent
 	ready.Notes = append(ready.Notes, t.config.Files.Notes(t.config.Spec.Workload, 0)...)
 	return ready, nil
+}
+
+// countLocally has the preset's tokenizer count where the service was seen not to.
+func (t *Target) countLocally(report client.Report) error {
+	name := t.config.Spec.Request.Tokenizer
+	for _, address := range report.Addresses {
+		if name != "" && address.Request != nil && address.Request.TokenSource == nil {
+			made, err := tokenizer.New(name)
+			t.tokens = made
+			return err
+		}
+	}
+	return nil
 }
 
 func (t *Target) preflight(ctx context.Context) (client.Report, []client.Problem, error) {
@@ -145,6 +163,9 @@ func (t *Target) preflight(ctx context.Context) (client.Report, []client.Problem
 		ContextTokens: longest,
 		Skip:          []client.Check{client.CheckPrompt}, // lengths are calibrated afterwards
 		APIKeyEnv:     t.config.Spec.Service.APIKeyEnv(),
+	}
+	if t.config.Spec.Request.Tokenizer != "" {
+		config.Skip = append(config.Skip, client.CheckUsage)
 	}
 	var report client.Report
 	var problems []client.Problem
@@ -200,6 +221,8 @@ func (t *Target) count(ctx context.Context, request workload.Request) (int64, er
 		return 0, context.Cause(ctx)
 	case r.PromptTokens != nil:
 		return *r.PromptTokens, nil
+	case r.Status == measure.OK && t.tokens != nil:
+		return promptTokens(t.tokens, request.Body)
 	case r.Error != nil:
 		return 0, fmt.Errorf("%s: %s", r.Status, *r.Error)
 	}
@@ -265,13 +288,21 @@ func (t *Target) Measure(ctx context.Context, job Job, watch Watch) (measure.Out
 	if t.config.Context != nil {
 		job.ProbeTokens = *t.config.Context
 	}
-	return runner.Run(ctx, job.Point, runner.Deps{
+	deps := runner.Deps{
 		Sender:   t.client,
 		Sessions: source.Session,
 		Probe:    func() (workload.Request, error) { return source.Probe(t.probePrompt(), t.probeOutput()), nil },
 		Clock:    t.config.Clock,
 		Live:     watch.Live, Sink: watch.Ended, Stop: watch.Stop,
-	}), nil
+	}
+	if t.tokens == nil {
+		return runner.Run(ctx, job.Point, deps), nil
+	}
+	counter := &counting{sender: t.client, tokens: t.tokens, kept: map[int64]exchanged{}}
+	deps.Sender = counter
+	outcome := runner.Run(ctx, job.Point, deps)
+	counter.fill(outcome.Records)
+	return outcome, nil
 }
 
 // Close ends the target's connections.

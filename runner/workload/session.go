@@ -12,7 +12,8 @@ type Request struct {
 
 // Answer is what a turn's request gave, for the turns after it.
 type Answer struct {
-	Text string // the visible output; empty unless the request wanted it
+	Text   string // the visible output; empty unless the request wanted it
+	Hidden bool   // there was output beside it: reasoning, or a tool call
 }
 
 // Session is a session tree: turns that follow each other, each of which may fork further sessions. The tree holds one session slot from its

@@ -1,0 +1,79 @@
+package target
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"sweetspot/runner"
+	"sweetspot/runner/measure"
+	"sweetspot/schema"
+)
+
+// silent is a service that streams a text and says no usage; reasoning comes before it where thinking is set.
+func silent(t *testing.T, thinking bool) string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasSuffix(r.URL.Path, "/chat/completions") {
+			http.NotFound(w, r)
+			return
+		}
+		io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Type", "text/event-stream")
+		if thinking {
+			fmt.Fprint(w, `data: {"choices":[{"delta":{"reasoning_content":"hm"}}]}`+"\n\n")
+			w.(http.Flusher).Flush()
+		}
+		fmt.Fprint(w, `data: {"choices":[{"delta":{"content":"tiktoken is"}}]}`+"\n\n")
+		fmt.Fprint(w, `data: {"choices":[{"delta":{"content":" great!"},"finish_reason":"stop"}]}`+"\n\ndata: [DONE]\n\n")
+	}))
+	t.Cleanup(server.Close)
+	return server.URL + "/v1"
+}
+
+// Where the service says no usage, the preset's tokenizer counts, afterwards and never chunk by chunk; what it can't see it doesn't count.
+// https://github.com/kubernetes-sigs/inference-perf/issues/564
+func TestATokenizerCountsWhereTheServiceDoesNot(t *testing.T) {
+	for _, thinking := range []bool{false, true} {
+		config := configOf(t, silent(t, thinking))
+		if _, _, err := Prepare(t.Context(), config); err == nil || !strings.Contains(err.Error(), "usage") {
+			t.Errorf("without a tokenizer: %v", err)
+		}
+		config.Spec.Request.Tokenizer = "o200k_base"
+		made, _, err := Prepare(t.Context(), config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer made.Close()
+		one := int64(1)
+		outcome, err := made.Measure(t.Context(), Job{Point: runner.Point{Load: schema.PointLoad{Concurrency: &one}, Requests: 3, DrainTimeout: schema.Duration(1e10)}}, Watch{})
+		if err != nil || len(outcome.Records) != 3 {
+			t.Fatalf("measuring: %v, %d records", err, len(outcome.Records))
+		}
+		for _, r := range outcome.Records {
+			if r.TokenSource == nil || *r.TokenSource != measure.FromTokenizer || r.PromptTokens == nil || *r.PromptTokens != *r.RequestedPromptTokens {
+				t.Errorf("prompt tokens %v of %d, source %v", r.PromptTokens, *r.RequestedPromptTokens, r.TokenSource)
+			}
+			if thinking != (r.OutputTokens == nil) || !thinking && *r.OutputTokens != 6 {
+				t.Errorf("thinking %v: output tokens %v", thinking, r.OutputTokens)
+			}
+		}
+	}
+}
+
+// A service that counts is believed, whatever tokenizer is there.
+func TestAServiceThatCountsIsBelieved(t *testing.T) {
+	config := configOf(t, serve(t, nil))
+	config.Spec.Request.Tokenizer = "cl100k_base"
+	made, _, err := Prepare(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer made.Close()
+	if made.tokens != nil {
+		t.Error("the tokenizer would count")
+	}
+}
