@@ -24,9 +24,11 @@ func Sides(run *results.Run, rule *results.Rule) (sides []compare.Side, broken [
 		verdict := &document.Trials[i]
 		side := compare.Side{RunID: run.ID(), RunName: manifest.Name, Verdict: *verdict, Facts: map[string]string{}}
 		trial := trialNamed(manifest.Normalised, verdict.TrialName)
-		if trial != nil {
-			side.Axes = trial.Axes
+		if trial == nil { // it was copied from another run, or comes from another tool: what it was stands elsewhere
+			sides = append(sides, side)
+			continue
 		}
+		side.Axes = trial.Axes
 		if err := facts(side.Facts, &manifest, trial, verdict.TrialID, *rule); err != nil {
 			return nil, nil, fmt.Errorf("reading what run %s was: %w", run.ID(), err)
 		}
@@ -49,11 +51,11 @@ func trialNamed(preset *schema.Preset, name string) *schema.Trial {
 
 // facts are what may differ between sides: the specification as it is stored, without secrets, the rule, what the service said of itself, and the client.
 func facts(into map[string]string, manifest *results.Manifest, trial *schema.Trial, trialID string, rule results.Rule) error {
-	parts := map[string]any{"limits": rule.Limits, "select": rule.Select, "reported": reported(manifest.Services[trialID]), "client": client(manifest)}
-	if trial != nil {
-		named := trial.Spec
-		named.Workload = named.Workload.Content()
-		parts[""], parts["load"] = named, manifest.Normalised.Load
+	named := trial.Spec
+	named.Workload = named.Workload.Content()
+	parts := map[string]any{
+		"": named, "load": manifest.Normalised.Load, "limits": rule.Limits, "select": rule.Select,
+		"reported": reported(manifest.Services[trialID]), "client": client(manifest),
 	}
 	for at, part := range parts {
 		value, err := tree(part)

@@ -58,6 +58,10 @@ func printSides(page page, c *compare.Comparison) {
 
 func printDifferences(page page, c *compare.Comparison) {
 	if len(c.Differences) == 0 {
+		if len(c.Caveats) > 0 {
+			page.list(c.Caveats)
+			return
+		}
 		page.paragraph("Their specifications are the same.")
 		return
 	}

@@ -188,6 +188,21 @@ func TestDifferencesAndWhatIsMixed(t *testing.T) {
 	}
 }
 
+// Of a side of which nothing is known nothing is said to differ, and that is said.
+func TestAnUnknownSideDiffersInNothing(t *testing.T) {
+	a, b, other := side("a", "t", at(c(1), 0.1, 1)), side("b", "t", at(c(1), 0.1, 1)), side("c", "t", at(c(1), 0.1, 1))
+	b.Facts, other.Facts = map[string]string{"model": `"x"`}, map[string]string{"model": `"x"`}
+	got := New(1, []Run{runOf("a", a), runOf("b", b), runOf("c", other)}, options()).Comparisons[0]
+	if len(got.Differences) != 0 || !slices.Equal(got.Caveats, []string{"What A was is not known: it may differ from the others in anything."}) {
+		t.Errorf("%+v, %q", got.Differences, got.Caveats)
+	}
+	a.Verdict.From = &selector.From{RunID: "0a1b2c3d"}
+	got = New(1, []Run{runOf("a", a), runOf("b", b)}, options()).Comparisons[0]
+	if want := "What A was stands in the run it was copied from, 0a1b2c3d: compare with that to see what differs."; !slices.Contains(got.Caveats, want) {
+		t.Errorf("%q", got.Caveats)
+	}
+}
+
 func TestFlatten(t *testing.T) {
 	facts := map[string]string{}
 	value := map[string]any{"a": map[string]any{"b": json.Number("1.50"), "c.d": "x"}, "list": []any{json.Number("1")}, "none": nil}

@@ -29,7 +29,7 @@ func isAxis(path string) bool {
 	return inLoad && slices.Contains(loadFields, name)
 }
 
-// differences are the facts that are not the same on all sides, in the order of the specification.
+// differences are the facts that are not the same on all sides of which any are known, in the order of the specification.
 func differences(sides []*Side) []Difference {
 	paths := map[string]bool{}
 	for _, s := range sides {
@@ -40,14 +40,14 @@ func differences(sides []*Side) []Difference {
 	found := []Difference{}
 	for path := range paths {
 		d := Difference{Path: path}
-		same := true
+		same, first := true, ""
 		for _, s := range sides {
-			fact, there := s.Facts[path]
-			if !there {
-				fact = "null"
-			}
+			fact := cmp.Or(s.Facts[path], "null")
 			d.Values = append(d.Values, json.RawMessage(fact))
-			same = same && fact == string(d.Values[0])
+			if len(s.Facts) > 0 {
+				first = cmp.Or(first, fact)
+				same = same && fact == first
+			}
 		}
 		if !same {
 			found = append(found, d)
@@ -98,6 +98,22 @@ func caveats(found []Difference, mixed []string) []string {
 		if len(paths) > 0 {
 			notes = append(notes, fmt.Sprintf(caveat.text, strings.Join(paths, ", ")))
 		}
+	}
+	return notes
+}
+
+// unknown says of which sides there is nothing to compare specifications by.
+func unknown(sides []*Side) []string {
+	var notes []string
+	for i, s := range sides {
+		if len(s.Facts) > 0 {
+			continue
+		}
+		note := fmt.Sprintf("What %s was is not known: it may differ from the others in anything.", Label(i))
+		if from := s.Verdict.From; from != nil {
+			note = fmt.Sprintf("What %s was stands in the run it was copied from, %s: compare with that to see what differs.", Label(i), from.RunID)
+		}
+		notes = append(notes, note)
 	}
 	return notes
 }

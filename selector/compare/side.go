@@ -15,7 +15,7 @@ type Side struct {
 	Axes    []schema.Axis
 	Verdict selector.Verdict
 	// Facts are what may differ between sides, as compact JSON by dotted path: the specification ("model", "service.simulator.profile", "load.requests",
-	// "limits.max_ttft", …), what the service reported of itself ("reported.version") and the client ("client.hostname").
+	// "limits.max_ttft", …), what the service reported of itself ("reported.version") and the client ("client.hostname"). None: nothing is known.
 	Facts map[string]string
 }
 
