@@ -57,7 +57,7 @@ func (h identity) point(load schema.Load, point schema.PointLoad) (string, error
 			}
 		}
 	}
-	for _, asked := range []string{"asked_request_concurrency", "asked_warmup_request_concurrency", "asked_prefill_concurrency"} {
+	for _, asked := range []string{"asked_request_concurrency", "asked_warmup_request_concurrency", "asked_agentic_warmup_request_concurrency", "asked_prefill_concurrency"} {
 		delete(set, asked) // the point is what was measured
 	}
 	whole := identity{"load": set}

@@ -34,6 +34,7 @@ func (l Load) chain(c caps, found *breaches) {
 	if !l.Oversubscribe {
 		found.hold("request_concurrency", c.request, "concurrency", c.session)
 		found.hold("warmup_request_concurrency", c.warmup, "concurrency", c.session)
+		found.hold("agentic_warmup_request_concurrency", c.agentic, "concurrency", c.session)
 	}
 	if c.request > 0 {
 		found.hold("prefill_concurrency", c.prefill, "request_concurrency", c.request)
@@ -41,6 +42,7 @@ func (l Load) chain(c caps, found *breaches) {
 		found.hold("prefill_concurrency", c.prefill, "concurrency", c.session)
 	}
 	found.hold("prefill_concurrency", c.prefill, "warmup_request_concurrency", c.warmup)
+	found.hold("prefill_concurrency", c.prefill, "agentic_warmup_request_concurrency", c.agentic)
 }
 
 // conflicts names all breaches, one conflict for each pair of fields.

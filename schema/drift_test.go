@@ -14,7 +14,7 @@ func goFields(t reflect.Type, at string) []string {
 		return goFields(t.Elem(), at)
 	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct:
 		return goFields(t.Elem(), at+"[]")
-	case t.Kind() != reflect.Struct || t == reflect.TypeFor[Header](), t == reflect.TypeFor[Distribution]():
+	case t.Kind() != reflect.Struct || t == reflect.TypeFor[Header](), t == reflect.TypeFor[Distribution](), t == reflect.TypeFor[Agentic]():
 		return nil
 	}
 	var names []string

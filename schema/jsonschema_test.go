@@ -41,7 +41,7 @@ func TestJSONSchema(t *testing.T) {
 	}
 	for _, name := range []string{
 		"unknown_misspelt.cue", "temperature.cue", "service_two.cue", "service_none.cue", "fault_kind.cue", "sweep_word.cue", "header_secret.cue",
-		"header_managed.cue", "timeout_no_unit.cue", "limit_fraction.cue", "trial_load.cue", "agentic_warmup.cue", "name_slash.cue",
+		"header_managed.cue", "timeout_no_unit.cue", "limit_fraction.cue", "trial_load.cue", "agentic_word.cue", "agentic_random.cue", "name_slash.cue",
 	} {
 		tree, _ := readTree(name, presets(t, "bad")[name])
 		if tree == nil {

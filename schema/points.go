@@ -29,15 +29,15 @@ func (c Conflicts) Error() string {
 
 // caps are those of one point, and its rate. 0 is one that is not set.
 type caps struct {
-	session, request, warmup, prefill int64
-	rate                              float64
+	session, request, warmup, agentic, prefill int64
+	rate                                       float64
 }
 
 // Points are the points of l in ascending order: every combination of its swept caps, or with Zip their values step by step, a single value holding
 // in each step. A load that sets none of concurrency, request_concurrency and request_rate has the concurrencies 1, 2, 4, 8 and 16.
 //
-// In every point prefill <= request <= session, where a cap that is not set is skipped (prefill is then held against session); the warmup cap is a
-// request cap too, and prefill is at most the cap of each phase. Oversubscribe lifts request <= session. Clip lowers caps to the chain and merges
+// In every point prefill <= request <= session, where a cap that is not set is skipped (prefill is then held against session); the warmup caps
+// are request caps too, and prefill is at most the cap of each phase. Oversubscribe lifts request <= session. Clip lowers caps to the chain and merges
 // the points that became equal. Combinations that break the chain, and a number of requests below what is kept in flight, are [Conflicts]: then
 // there are no points.
 //
@@ -86,23 +86,27 @@ func (l Load) withDefaults() Load {
 }
 
 // sweeps are the swept fields by the order in which points are sorted, with their names.
-func (l Load) sweeps() (values [5][]float64, names [5]string) {
-	for i, swept := range [][]int64{l.Concurrency, l.RequestConcurrency, l.WarmupRequestConcurrency, l.PrefillConcurrency} {
+func (l Load) sweeps() (values [6][]float64, names [6]string) {
+	for i, swept := range [][]int64{l.Concurrency, l.RequestConcurrency, l.WarmupRequestConcurrency, l.AgenticWarmupRequestConcurrency, l.PrefillConcurrency} {
 		for _, value := range swept {
 			values[i] = append(values[i], float64(value))
 		}
 	}
-	values[4] = l.RequestRate
+	values[5] = l.RequestRate
 	for i := range values {
 		if len(values[i]) == 0 {
 			values[i] = []float64{0}
 		}
 	}
-	return values, [5]string{"concurrency", "request_concurrency", "warmup_request_concurrency", "prefill_concurrency", "request_rate"}
+	return values, [6]string{
+		"concurrency", "request_concurrency", "warmup_request_concurrency", "agentic_warmup_request_concurrency", "prefill_concurrency", "request_rate",
+	}
 }
 
 // capsOf are those of one value for each of the sweeps. A float64 holds each cap exactly.
-func capsOf(v [5]float64) caps { return caps{int64(v[0]), int64(v[1]), int64(v[2]), int64(v[3]), v[4]} }
+func capsOf(v [6]float64) caps {
+	return caps{int64(v[0]), int64(v[1]), int64(v[2]), int64(v[3]), int64(v[4]), v[5]}
+}
 
 // combinations are the points as asked for.
 func (l Load) combinations() ([]caps, Conflicts) {
@@ -122,7 +126,7 @@ func (l Load) combinations() ([]caps, Conflicts) {
 			"them together"}}
 	}
 	combined := make([]caps, 0, count)
-	var chosen [5]float64
+	var chosen [6]float64
 	var choose func(i int)
 	choose = func(i int) {
 		if i == len(values) {
@@ -157,7 +161,7 @@ func (l Load) steps() ([]caps, Conflicts) {
 	}
 	var stepped []caps
 	for step := range count {
-		var c [5]float64
+		var c [6]float64
 		for i := range c {
 			value, fits := at(i, step)
 			if !fits {
@@ -175,8 +179,9 @@ func (l Load) clip(c caps) caps {
 	if !l.Oversubscribe {
 		c.request = lower(c.request, c.session)
 		c.warmup = lower(c.warmup, c.session)
+		c.agentic = lower(c.agentic, c.session)
 	}
-	c.prefill = lower(lower(c.prefill, c.bound()), c.warmup)
+	c.prefill = lower(lower(lower(c.prefill, c.bound()), c.warmup), c.agentic)
 	return c
 }
 
@@ -198,14 +203,16 @@ func lower(value, bound int64) int64 {
 
 func pointLoad(c, asked caps) PointLoad {
 	return PointLoad{
-		Concurrency:                   set(c.session),
-		RequestConcurrency:            set(c.request),
-		WarmupRequestConcurrency:      set(c.warmup),
-		PrefillConcurrency:            set(c.prefill),
-		RequestRate:                   set(c.rate),
-		AskedRequestConcurrency:       lowered(asked.request, c.request),
-		AskedWarmupRequestConcurrency: lowered(asked.warmup, c.warmup),
-		AskedPrefillConcurrency:       lowered(asked.prefill, c.prefill),
+		Concurrency:                          set(c.session),
+		RequestConcurrency:                   set(c.request),
+		WarmupRequestConcurrency:             set(c.warmup),
+		AgenticWarmupRequestConcurrency:      set(c.agentic),
+		PrefillConcurrency:                   set(c.prefill),
+		RequestRate:                          set(c.rate),
+		AskedRequestConcurrency:              lowered(asked.request, c.request),
+		AskedWarmupRequestConcurrency:        lowered(asked.warmup, c.warmup),
+		AskedAgenticWarmupRequestConcurrency: lowered(asked.agentic, c.agentic),
+		AskedPrefillConcurrency:              lowered(asked.prefill, c.prefill),
 	}
 }
 

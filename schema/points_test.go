@@ -26,6 +26,9 @@ func short(points []PointLoad) string {
 	for i, p := range points {
 		lines[i] = strings.Join([]string{write(p.Concurrency, nil), write(p.RequestConcurrency, p.AskedRequestConcurrency),
 			write(p.WarmupRequestConcurrency, p.AskedWarmupRequestConcurrency), write(p.PrefillConcurrency, p.AskedPrefillConcurrency)}, "/")
+		if burst := p.AgenticWarmupRequestConcurrency; burst != nil {
+			lines[i] += " (burst " + write(burst, p.AskedAgenticWarmupRequestConcurrency) + ")"
+		}
 	}
 	return strings.Join(lines, " ")
 }
@@ -46,6 +49,10 @@ func TestPoints(t *testing.T) {
 		{"clip of the warmup cap", Load{Clip: true, Concurrency: []int64{2, 8}, WarmupRequestConcurrency: []int64{4}}, "2/-/2<4/- 8/-/4/-"},
 		{"clip of prefill to the warmup cap", Load{Clip: true, Concurrency: []int64{8}, WarmupRequestConcurrency: []int64{2}, PrefillConcurrency: []int64{4}},
 			"8/-/2/2<4"},
+		{"clip of prefill to the cap of the agentic burst",
+			Load{Clip: true, Concurrency: []int64{8}, AgenticWarmupRequestConcurrency: []int64{2}, PrefillConcurrency: []int64{4}}, "8/-/-/2<4 (burst 2)"},
+		{"clip of the cap of the agentic burst, swept", Load{Clip: true, Concurrency: []int64{2, 8}, AgenticWarmupRequestConcurrency: []int64{1, 4}},
+			"2/-/-/- (burst 1) 2/-/-/- (burst 2<4) 8/-/-/- (burst 1) 8/-/-/- (burst 4)"},
 		{"merged points keep what was asked as it is", Load{Clip: true, Concurrency: []int64{2}, RequestConcurrency: []int64{2, 4}}, "2/2/-/-"},
 		{"forks may exceed trees", Load{Oversubscribe: true, Concurrency: []int64{2}, RequestConcurrency: []int64{8}, PrefillConcurrency: []int64{4}}, "2/8/-/4"},
 		{"clip with forks", Load{Oversubscribe: true, Clip: true, Concurrency: []int64{2}, RequestConcurrency: []int64{8}, PrefillConcurrency: []int64{16}},
@@ -79,6 +86,12 @@ func TestPointConflicts(t *testing.T) {
 				{"prefill_concurrency", "exceeds request_concurrency (8 > 4): lower it, or set clip: true to have it lowered at these points"},
 				{"prefill_concurrency", "exceeds warmup_request_concurrency (8 > 3): lower it, or set clip: true to have it lowered at these points"},
 			}},
+		{"the cap of the agentic burst", Load{Concurrency: []int64{2, 8}, AgenticWarmupRequestConcurrency: []int64{4}, PrefillConcurrency: []int64{8}},
+			Conflicts{
+				{"agentic_warmup_request_concurrency", "exceeds concurrency (4 > 2): lower it, or set clip: true to have it lowered at these points"},
+				{"prefill_concurrency", "exceeds concurrency (8 > 2): lower it, or set clip: true to have it lowered at these points"},
+				{"prefill_concurrency", "exceeds agentic_warmup_request_concurrency (8 > 4): lower it, or set clip: true to have it lowered at these points"},
+			}},
 		{"fewer requests than slots", Load{Concurrency: []int64{2, 4, 8}, Requests: &few},
 			Conflicts{{"requests", "is 3, fewer than the 4 and 8 that points keep in flight: ask for 8 or more, or leave it out"}}},
 		{"the smaller cap is what is in flight", Load{Concurrency: []int64{8}, RequestConcurrency: []int64{4}, Requests: &few},
@@ -102,24 +115,27 @@ func drawSweep(t *rapid.T, name string) []int64 {
 
 func drawLoad(t *rapid.T) Load {
 	return Load{
-		Concurrency:              drawSweep(t, "concurrency"),
-		RequestConcurrency:       drawSweep(t, "request"),
-		WarmupRequestConcurrency: drawSweep(t, "warmup"),
-		PrefillConcurrency:       drawSweep(t, "prefill"),
-		Clip:                     rapid.Bool().Draw(t, "clip"),
-		Oversubscribe:            rapid.Bool().Draw(t, "oversubscribe"),
-		Zip:                      rapid.IntRange(0, 3).Draw(t, "zip") == 0,
+		Concurrency:                     drawSweep(t, "concurrency"),
+		RequestConcurrency:              drawSweep(t, "request"),
+		WarmupRequestConcurrency:        drawSweep(t, "warmup"),
+		AgenticWarmupRequestConcurrency: drawSweep(t, "agentic warmup"),
+		PrefillConcurrency:              drawSweep(t, "prefill"),
+		Clip:                            rapid.Bool().Draw(t, "clip"),
+		Oversubscribe:                   rapid.Bool().Draw(t, "oversubscribe"),
+		Zip:                             rapid.IntRange(0, 3).Draw(t, "zip") == 0,
 	}
 }
 
 // holds is the chain, written down a second time.
 func holds(p PointLoad, oversubscribe bool) bool {
 	within := func(value, bound *int64) bool { return value == nil || bound == nil || *value <= *bound }
-	good := within(p.PrefillConcurrency, p.WarmupRequestConcurrency) && within(p.PrefillConcurrency, p.RequestConcurrency)
+	good := within(p.PrefillConcurrency, p.WarmupRequestConcurrency) && within(p.PrefillConcurrency, p.AgenticWarmupRequestConcurrency) &&
+		within(p.PrefillConcurrency, p.RequestConcurrency)
 	if p.RequestConcurrency == nil {
 		good = good && within(p.PrefillConcurrency, p.Concurrency)
 	}
-	return good && (oversubscribe || within(p.RequestConcurrency, p.Concurrency) && within(p.WarmupRequestConcurrency, p.Concurrency))
+	return good && (oversubscribe || within(p.RequestConcurrency, p.Concurrency) && within(p.WarmupRequestConcurrency, p.Concurrency) &&
+		within(p.AgenticWarmupRequestConcurrency, p.Concurrency))
 }
 
 // TestPointsKeepTheChain holds, for any load, that its points keep the chain, are all different and in order, and that a load is refused only where a
@@ -141,8 +157,8 @@ func TestPointsKeepTheChain(t *testing.T) {
 			}
 			for _, q := range points[:i] {
 				p, q := p, q
-				p.AskedRequestConcurrency, p.AskedWarmupRequestConcurrency, p.AskedPrefillConcurrency = nil, nil, nil
-				q.AskedRequestConcurrency, q.AskedWarmupRequestConcurrency, q.AskedPrefillConcurrency = nil, nil, nil
+				p.AskedRequestConcurrency, p.AskedWarmupRequestConcurrency, p.AskedAgenticWarmupRequestConcurrency, p.AskedPrefillConcurrency = nil, nil, nil, nil
+				q.AskedRequestConcurrency, q.AskedWarmupRequestConcurrency, q.AskedAgenticWarmupRequestConcurrency, q.AskedPrefillConcurrency = nil, nil, nil, nil
 				if cmp.Equal(p, q) {
 					t.Fatalf("%s is there twice", short([]PointLoad{p}))
 				}

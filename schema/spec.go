@@ -2,6 +2,7 @@ package schema
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"strconv"
 	"time"
@@ -221,12 +222,13 @@ func (h *Header) UnmarshalJSON(src []byte) error {
 
 // Load says how hard the service is driven. A nil sweep is a field that is not set.
 type Load struct {
-	Concurrency              []int64   `json:"concurrency,omitempty"` // sorted, unique, positive: as are all sweeps
-	RequestConcurrency       []int64   `json:"request_concurrency,omitempty"`
-	WarmupRequestConcurrency []int64   `json:"warmup_request_concurrency,omitempty"`
-	PrefillConcurrency       []int64   `json:"prefill_concurrency,omitempty"`
-	RequestRate              []float64 `json:"request_rate,omitempty"` // sessions per second, of an open loop
-	Search                   *Search   `json:"search,omitempty"`       // in the place of a list of one of the caps
+	Concurrency                     []int64   `json:"concurrency,omitempty"` // sorted, unique, positive: as are all sweeps
+	RequestConcurrency              []int64   `json:"request_concurrency,omitempty"`
+	WarmupRequestConcurrency        []int64   `json:"warmup_request_concurrency,omitempty"`
+	AgenticWarmupRequestConcurrency []int64   `json:"agentic_warmup_request_concurrency,omitempty"`
+	PrefillConcurrency              []int64   `json:"prefill_concurrency,omitempty"`
+	RequestRate                     []float64 `json:"request_rate,omitempty"` // sessions per second, of an open loop
+	Search                          *Search   `json:"search,omitempty"`       // in the place of a list of one of the caps
 	Course
 	Requests        *int64    `json:"requests,omitempty"` // measured requests of a point
 	RequestsPerSlot int64     `json:"requests_per_slot"`
@@ -269,15 +271,16 @@ type Cancel struct {
 //
 // The columns stand in every table, so their tags are the contract's names.
 type PointLoad struct {
-	Concurrency                     *int64   `json:"concurrency" doc:"cap on live session trees"`
-	RequestConcurrency              *int64   `json:"request_concurrency" doc:"cap on requests in flight, from dispatch to the end of the response"`
-	WarmupRequestConcurrency        *int64   `json:"warmup_request_concurrency" doc:"the same cap during warmup; request_concurrency where null"`
-	AgenticWarmupRequestConcurrency *int64   `json:"agentic_warmup_request_concurrency" doc:"the same cap for the cache-warmup burst of agentic replay"`
-	PrefillConcurrency              *int64   `json:"prefill_concurrency" doc:"cap on requests between dispatch and first token"`
-	RequestRate                     *float64 `json:"request_rate" doc:"sessions per second asked for, requests where each is one; null in a closed loop" unit:"1/s"`
-	AskedRequestConcurrency         *int64   `json:"asked_request_concurrency" doc:"request_concurrency as the preset asked for it, before clip lowered it; null where it was not lowered"`
-	AskedWarmupRequestConcurrency   *int64   `json:"asked_warmup_request_concurrency" doc:"warmup_request_concurrency as the preset asked for it, before clip lowered it; null where it was not lowered"`
-	AskedPrefillConcurrency         *int64   `json:"asked_prefill_concurrency" doc:"prefill_concurrency as the preset asked for it, before clip lowered it; null where it was not lowered"`
+	Concurrency                          *int64   `json:"concurrency" doc:"cap on live session trees"`
+	RequestConcurrency                   *int64   `json:"request_concurrency" doc:"cap on requests in flight, from dispatch to the end of the response"`
+	WarmupRequestConcurrency             *int64   `json:"warmup_request_concurrency" doc:"the same cap during warmup; request_concurrency where null"`
+	AgenticWarmupRequestConcurrency      *int64   `json:"agentic_warmup_request_concurrency" doc:"the same cap in the cache-warmup burst of agentic replay; warmup_request_concurrency where null"`
+	PrefillConcurrency                   *int64   `json:"prefill_concurrency" doc:"cap on requests between dispatch and first token"`
+	RequestRate                          *float64 `json:"request_rate" doc:"sessions per second asked for, requests where each is one; null in a closed loop" unit:"1/s"`
+	AskedRequestConcurrency              *int64   `json:"asked_request_concurrency" doc:"request_concurrency as the preset asked for it, before clip lowered it; null where it was not lowered"`
+	AskedWarmupRequestConcurrency        *int64   `json:"asked_warmup_request_concurrency" doc:"warmup_request_concurrency as the preset asked for it, before clip lowered it; null where it was not lowered"`
+	AskedAgenticWarmupRequestConcurrency *int64   `json:"asked_agentic_warmup_request_concurrency" doc:"agentic_warmup_request_concurrency as the preset asked for it, before clip lowered it; null where it was not lowered"`
+	AskedPrefillConcurrency              *int64   `json:"asked_prefill_concurrency" doc:"prefill_concurrency as the preset asked for it, before clip lowered it; null where it was not lowered"`
 }
 
 // Slots is what a closed loop keeps in flight: the smaller of concurrency and request_concurrency. One of them is set in every closed loop; in an open
@@ -285,6 +288,16 @@ type PointLoad struct {
 // The prefill cap is not among them: a slot of it is free again at the first token, so it does not bound how many requests are in flight.
 func (p PointLoad) Slots() int64 {
 	return least(p.Concurrency, p.RequestConcurrency)
+}
+
+// WarmupCap is the cap on requests in flight during warmup; nil where there is none.
+func (p PointLoad) WarmupCap() *int64 {
+	return cmp.Or(p.WarmupRequestConcurrency, p.RequestConcurrency)
+}
+
+// AgenticWarmupCap is the same in the cache-warmup burst of agentic replay.
+func (p PointLoad) AgenticWarmupCap() *int64 {
+	return cmp.Or(p.AgenticWarmupRequestConcurrency, p.WarmupCap())
 }
 
 // Lanes is the number of lanes that a closed loop runs: concurrency, or where it is not set request_concurrency.

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-var sweepFields = []string{"concurrency", "request_concurrency", "warmup_request_concurrency", "prefill_concurrency"}
+var sweepFields = []string{"concurrency", "request_concurrency", "warmup_request_concurrency", "agentic_warmup_request_concurrency", "prefill_concurrency"}
 
 // sweeps puts lists of numbers in the place of the sweeps of n, the load. One that cannot be read is reported and becomes faulty.
 func (v *validator) sweeps(n *node) {
@@ -101,9 +101,7 @@ func (v *validator) load(root *node, common *settings, trials []Trial) {
 	if load.Arrivals == "gamma" && load.Burstiness == nil {
 		blame("arrivals", "needs burstiness with gamma: the shape of its gaps, below 1 for bursts")
 	}
-	if load.WarmupRequests != nil && *load.WarmupRequests == 0 && load.RampUp == nil && load.WarmupRequestConcurrency != nil {
-		blame("warmup_request_concurrency", "has no effect without warmup: warmup_requests is 0")
-	}
+	v.warmup(load, trials, blame)
 	if common.limits != nil && load.Requests != nil {
 		for _, limit := range common.limits.set() {
 			if need := enough(limit.stat); *load.Requests < need {
@@ -111,6 +109,33 @@ func (v *validator) load(root *node, common *settings, trials []Trial) {
 			}
 		}
 	}
+}
+
+// warmup holds that the caps of warmup have one to hold, and that agentic replay has the lanes that it starts.
+func (v *validator) warmup(load Load, trials []Trial, blame func(name, format string, args ...any)) {
+	replays := func(t Trial) bool { return t.Spec.Workload.Agentic().On() }
+	burst := slices.ContainsFunc(trials, replays) && load.AgenticWarmupRequestConcurrency == nil
+	if load.WarmupRequests != nil && *load.WarmupRequests == 0 && load.RampUp == nil && load.WarmupRequestConcurrency != nil && !burst {
+		blame("warmup_request_concurrency", "has no effect without warmup: warmup_requests is 0")
+	}
+	if i := slices.IndexFunc(trials, replays); i >= 0 && load.RequestRate != nil {
+		blame("request_rate", "starts sessions by the clock, where agentic replay has each lane start inside its session: "+
+			"leave out this or workload.%s.agentic", trials[i].Spec.Workload.Name())
+	}
+	i := slices.IndexFunc(trials, func(t Trial) bool { return !replays(t) })
+	if i < 0 || load.AgenticWarmupRequestConcurrency == nil {
+		return
+	}
+	name, trial := trials[i].Spec.Workload.Name(), ""
+	if len(trials) > 1 {
+		trial = " (in trial " + trials[i].Name + ")"
+	}
+	if trials[i].Spec.Workload.agentic() == nil {
+		blame("agentic_warmup_request_concurrency", "belongs to agentic replay of session trees, and the workload %s has none: "+
+			"set warmup_request_concurrency instead%s", name, trial)
+		return
+	}
+	blame("agentic_warmup_request_concurrency", "has no effect without agentic replay: set workload.%s.agentic too, or leave this out%s", name, trial)
 }
 
 // loadPlace is where a field of the load stands, or would. The name may be a dotted path.

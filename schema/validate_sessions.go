@@ -16,6 +16,10 @@ func (v *validator) sessions(n *node, spec *Spec) Problems {
 	if spec.Request.CacheSalt && spec.Workload.declaresPrefix() {
 		return Problems{n.at(path{"request", "cache_salt"}).place.problem("would keep the cache from the shared prefix that the workload declares: leave out one of them")}
 	}
+	if a := spec.Workload.Agentic(); a.Start.To < a.Start.From {
+		at := n.at(path{"workload", spec.Workload.Name(), "agentic"})
+		return Problems{at.get("start").place.problem(fmt.Sprintf("must not end before it begins, from %g to %g", a.Start.From, a.Start.To))}
+	}
 	switch w := &spec.Workload; {
 	case w.Random != nil:
 		return w.Random.check(n.at(path{"workload", "random"}))

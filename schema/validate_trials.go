@@ -46,6 +46,7 @@ func some(names []string) string {
 
 // spec validates one trial; nil where there are problems.
 func (v *validator) spec(t trial) (*Spec, Problems, error) {
+	switchOn(t.spec.get("workload"))
 	var out bytes.Buffer
 	var problems Problems
 	complete := true
@@ -70,6 +71,18 @@ func (v *validator) spec(t trial) (*Spec, Problems, error) {
 		return nil, problems, nil
 	}
 	return spec, nil, nil
+}
+
+// switchOn makes "agentic: true" of a workload the group of its defaults.
+func switchOn(workload *node) {
+	if workload == nil {
+		return
+	}
+	for _, f := range workload.fields {
+		if n := f.value.get("agentic"); n != nil && n.kind == boolean && n.literal == "true" {
+			n.kind, n.literal = object, ""
+		}
+	}
 }
 
 // judge checks a field's value. What was found wrong with it in one trial is not looked for again in the others that share it.

@@ -16,12 +16,14 @@ type Tree struct {
 	ForkWidth    Distribution `json:"fork_width"`    // forks of a turn
 	InheritShare float64      `json:"inherit_share"` // of forks, 0 to 1
 	JoinShare    float64      `json:"join_share"`    // of turns behind one that forked, 0 to 1
+	Agentic      Agentic      `json:"agentic,omitzero"`
 }
 
 // DAG asks in session trees that a file holds.
 type DAG struct {
-	File   string `json:"file"`             // from the folder of the preset
-	SHA256 string `json:"sha256,omitempty"` // of its content, in hexadecimal; empty where nobody has looked at it
+	File    string  `json:"file"`             // from the folder of the preset
+	SHA256  string  `json:"sha256,omitempty"` // of its content, in hexadecimal; empty where nobody has looked at it
+	Agentic Agentic `json:"agentic,omitzero"`
 }
 
 // Prompts asks with the prompts of a file.
@@ -48,6 +50,31 @@ type Sessions struct {
 	ThinkTime          Distribution `json:"think_time"`                     // in milliseconds
 	History            string       `json:"history"`                        // "live" or "recorded": the answers that later turns carry
 	SharedPrefixTokens int64        `json:"shared_prefix_tokens,omitempty"` // in front of the first turn
+}
+
+// Agentic says that lanes start inside their sessions. Its zero value is that they do not.
+type Agentic struct {
+	Start      Portion  `json:"start"`        // of a session's turns
+	MaxIdleGap Duration `json:"max_idle_gap"` // the longest time that a session waits before a turn
+}
+
+// Portion is from one share to another, each 0 to 1.
+type Portion struct {
+	From float64 `json:"from"`
+	To   float64 `json:"to"` // above 0
+}
+
+// On reports whether lanes start inside their sessions.
+func (a Agentic) On() bool { return a.Start.To > 0 }
+
+// UnmarshalJSON reads what a preset has, true excepted: that has become the default of every field.
+func (a *Agentic) UnmarshalJSON(src []byte) error {
+	*a = Agentic{}
+	if string(src) == "false" {
+		return nil
+	}
+	type plain Agentic
+	return decode(src, (*plain)(a))
 }
 
 // Distribution is a whole number, or how it varies; exactly one field is set. In JSON, as in a preset, the first is the number alone.
@@ -213,6 +240,25 @@ func (w Workload) declaresPrefix() bool {
 // Forks reports whether w may have session trees that fork, which alone can have more requests in flight than trees. What a file holds is not
 // looked at.
 func (w Workload) Forks() bool { return w.DAG != nil || w.Tree != nil && w.Tree.Depth > 0 }
+
+// Agentic says how the lanes of w start inside their sessions.
+func (w Workload) Agentic() Agentic {
+	if a := w.agentic(); a != nil {
+		return *a
+	}
+	return Agentic{}
+}
+
+// agentic is nil for a workload that has no session trees.
+func (w Workload) agentic() *Agentic {
+	switch {
+	case w.Tree != nil:
+		return &w.Tree.Agentic
+	case w.DAG != nil:
+		return &w.DAG.Agentic
+	}
+	return nil
+}
 
 // Tokens are the prompt and output lengths that w asks for: of a session tree those of a typical first turn, and 0 where they stand in a file.
 func (w Workload) Tokens() (prompt, output int64) {
