@@ -12,6 +12,7 @@ import (
 const (
 	warmupStream   = 0x77617266
 	measuredStream = 0x6d656173
+	startStream    = 0x73746172 // of where lanes start inside their sessions
 )
 
 // arrivals starts a session at each instant of the schedule: open loop. The schedule of a phase is computed from the phase's start and knows

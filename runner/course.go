@@ -18,6 +18,7 @@ const samples = 3
 type course struct {
 	phase    measure.Phase
 	started  clock.Instant
+	burstAt  clock.Instant           // the cache warmup of agentic replay
 	begun    clock.Instant           // the measured phase
 	overAt   clock.Instant           // the end of the measured phase
 	issued   map[measure.Phase]int64 // dispatched
@@ -25,6 +26,7 @@ type course struct {
 	finished int64         // requests
 	lastEnd  clock.Instant // of a measured request
 	ramped   bool          // the ramp is over
+	ready    int64         // lanes that have warmed the cache and wait for the measured phase
 	stopped  bool          // nothing more is dispatched
 	records  ledger
 	spans    []measure.Span
@@ -39,8 +41,11 @@ type course struct {
 
 func newCourse(point Point) course {
 	phase := measure.Measured
-	if point.WarmupRequests > 0 || point.RampUp > 0 {
+	switch {
+	case point.WarmupRequests > 0 || point.RampUp > 0:
 		phase = measure.Warmup
+	case point.Agentic.On():
+		phase = measure.AgenticWarmup
 	}
 	return course{
 		phase: phase, issued: map[measure.Phase]int64{}, inFlight: map[measure.Phase]int64{}, ramped: point.RampUp == 0,
@@ -56,16 +61,15 @@ func (e *engine) begin() {
 	e.live.begin(e.clock, e.point.Requests, e.started)
 	e.gates.Sessions.SetLimit(limit(e.point.Load.Concurrency))
 	e.gates.Prefills.SetLimit(limit(e.point.Load.PrefillConcurrency))
-	if e.phase == measure.Measured {
+	switch e.phase {
+	case measure.Measured:
 		e.handOver(e.started)
-		return
+	case measure.AgenticWarmup:
+		e.burst(e.started)
+	default:
+		e.live.enter(e.phase)
+		e.gates.Requests.SetLimit(limit(e.point.Load.WarmupCap()))
 	}
-	e.live.enter(e.phase)
-	warmup := e.point.Load.WarmupRequestConcurrency
-	if warmup == nil {
-		warmup = e.point.Load.RequestConcurrency
-	}
-	e.gates.Requests.SetLimit(limit(warmup))
 }
 
 func limit(cap *int64) int64 {
@@ -81,11 +85,18 @@ func (e *engine) handOver(now clock.Instant) {
 	e.gates.Requests.SetLimit(limit(e.point.Load.RequestConcurrency))
 	e.live.enter(e.phase)
 	close(e.handedOver)
+	if !e.point.Agentic.On() {
+		close(e.warmedUp)
+	}
 }
 
-// mayHandOver begins the measured phase when warmup has dispatched its requests and the ramp is over. The lock is held.
+// mayHandOver begins the next phase when warmup has dispatched its requests and the ramp is over. The lock is held.
 func (e *engine) mayHandOver(now clock.Instant) {
-	if e.phase == measure.Warmup && !e.stopped && e.ramped && e.issued[measure.Warmup] >= e.point.WarmupRequests {
+	switch {
+	case e.phase != measure.Warmup || e.stopped || !e.ramped || e.issued[measure.Warmup] < e.point.WarmupRequests:
+	case e.point.Agentic.On():
+		e.burst(now)
+	default:
 		e.handOver(now)
 	}
 }
@@ -107,7 +118,7 @@ func (e *engine) commit(f *flight) error {
 	if e.phase == measure.Measured && e.point.Duration > 0 && now >= e.deadline() {
 		e.endMeasured(e.deadline())
 	}
-	if e.stopped {
+	if e.stopped || f.tree.brief && e.phase != measure.Warmup {
 		return errOver
 	}
 	if e.gates.Requests.Over() {
@@ -255,6 +266,8 @@ func (e *engine) counted() bool {
 	switch e.phase {
 	case measure.Warmup:
 		return e.point.RampUp == 0
+	case measure.AgenticWarmup:
+		return true
 	case measure.Measured:
 		return e.point.Requests > 0
 	default:

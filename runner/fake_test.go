@@ -190,10 +190,14 @@ func inFlight(o measure.Outcome, at clock.Instant) int64 {
 
 // requestCap is the cap on requests in flight in a phase; nil where there is none.
 func requestCap(load schema.PointLoad, phase measure.Phase) *int64 {
-	if phase == measure.Warmup && load.WarmupRequestConcurrency != nil {
-		return load.WarmupRequestConcurrency
+	warmup, agentic := load.WarmupRequestConcurrency, load.AgenticWarmupRequestConcurrency
+	switch {
+	case phase == measure.AgenticWarmup && agentic != nil:
+		return agentic
+	case phase != measure.Warmup && phase != measure.AgenticWarmup || warmup == nil:
+		return load.RequestConcurrency
 	}
-	return load.RequestConcurrency
+	return warmup
 }
 
 // capsHeld holds that, when a request was dispatched, no more were in flight than the cap of its phase allows, itself included.

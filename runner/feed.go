@@ -18,6 +18,8 @@ const (
 type item struct {
 	session *workload.Session
 	first   *workload.Request // of the root's first turn; nil where that sends nothing
+	start   *start            // where the session begins inside; nil where it does not
+	brief   bool              // it ends with warmup
 }
 
 // feed makes the sessions of one phase ahead of the load, so that no lane waits for a prompt to be written.
@@ -79,7 +81,12 @@ func (e *engine) prepare(phase measure.Phase, index int64) (item, error) {
 	if !plain(session) {
 		e.shaped.Store(true)
 	}
-	made := item{session: session}
+	made := item{session: session, brief: e.point.Agentic.On() && phase == measure.Warmup}
+	if e.point.Agentic.On() && phase == measure.Measured && index < e.point.Load.Lanes() {
+		if made.start, err = e.point.startInside(session, index); err != nil || made.start.turn > 0 {
+			return made, err
+		}
+	}
 	if build := session.Turns[0].Build; build != nil {
 		request, err := build(nil)
 		if err != nil {
@@ -110,11 +117,11 @@ func plain(s *workload.Session) bool {
 	return len(s.Turns) == 1 && s.Turns[0].Delay == 0 && len(s.Turns[0].Forks) == 0
 }
 
-// take gives the next session of the phase in which the point is: once all of warmup's are taken it waits for the measured phase. It is false
+// take gives the next session of the phase in which the point is: once all of warmup's are taken it waits for the end of that phase. It is false
 // when nothing more shall start, or there is none left.
 func (e *engine) take() (item, bool) {
 	select {
-	case <-e.handedOver:
+	case <-e.warmedUp:
 	default:
 		select {
 		case made, ok := <-e.warmup.items:
@@ -122,11 +129,11 @@ func (e *engine) take() (item, bool) {
 				return made, true
 			}
 			select {
-			case <-e.handedOver:
+			case <-e.warmedUp:
 			case <-e.dispatching.Done():
 				return item{}, false
 			}
-		case <-e.handedOver:
+		case <-e.warmedUp:
 		case <-e.dispatching.Done():
 			return item{}, false
 		}

@@ -48,10 +48,10 @@ func (e *engine) ask(f *flight) (workload.Answer, bool) {
 func (e *engine) admit(f *flight) error {
 	const want = slots.Request | slots.Prefill
 	for {
-		err := e.gates.TryTake(&f.slots, want, e.mayStart)
+		err := e.gates.TryTake(&f.slots, want, e.stopOf(f.tree))
 		if errors.Is(err, slots.ErrFull) {
 			f.waited = true
-			err = e.gates.Take(e.dispatching, &f.slots, want, e.mayStart)
+			err = e.gates.Take(e.until(f.tree), &f.slots, want, e.stopOf(f.tree))
 		}
 		if err != nil {
 			return err
@@ -89,7 +89,7 @@ func (f *flight) context() (context.Context, context.CancelFunc) {
 	if f.record.Phase == measure.Hold || f.record.Phase == measure.Probe {
 		parent = f.engine.holding
 	}
-	if f.probe || !f.engine.point.cancels(f.record.Index) {
+	if f.probe || f.record.Phase == measure.AgenticWarmup || !f.engine.point.cancels(f.record.Index) {
 		return parent, func() {}
 	}
 	return context.WithTimeoutCause(parent, durationOf(f.engine.point.Cancel.After), client.ErrCancelled)
@@ -100,15 +100,16 @@ func durationOf(d schema.Duration) time.Duration { return time.Duration(d) }
 // cancels says whether the request with an index is one of those to be cancelled: a draw of its own for each, so that it does not depend on what
 // became of others.
 func (p Point) cancels(index int64) bool {
-	if p.Cancel.Share == 0 {
-		return false
-	}
-	// The finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014), and its upper 53 bits as a fraction.
-	z := uint64(p.Seed) + (uint64(index)+1)*0x9e3779b97f4a7c15
+	return p.Cancel.Share > 0 && fraction(uint64(p.Seed), index) < p.Cancel.Share
+}
+
+// fraction is a number from 0 to below 1 for each index: the finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014), and its upper 53 bits.
+func fraction(seed uint64, index int64) float64 {
+	z := seed + (uint64(index)+1)*0x9e3779b97f4a7c15
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
 	z = (z ^ z>>27) * 0x94d049bb133111eb
 	z ^= z >> 31
-	return float64(z>>11)/(1<<53) < p.Cancel.Share
+	return float64(z>>11) / (1 << 53)
 }
 
 // firstToken frees the prefill slot.

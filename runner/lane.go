@@ -20,8 +20,11 @@ func (e *engine) lane(n int64) {
 		if !ok {
 			return
 		}
-		t := &tree{lane: n}
+		t := &tree{lane: n, brief: next.brief}
 		if !e.open(t) {
+			if e.dispatching.Err() == nil {
+				continue // warmup alone is over
+			}
 			return
 		}
 		ready = e.run(t, next, ready)
@@ -38,6 +41,10 @@ func (e *engine) lane(n int64) {
 func (e *engine) run(t *tree, next item, ready clock.Instant) (ended clock.Instant) {
 	defer func() { ended = e.close(t) }()
 	defer t.settle(true, false) // of one that ended before it came to its first request
-	e.walk(t, next.session, nil, next.first, ready)
+	if next.start != nil {
+		e.resume(t, next.session, next.start, next.first, ready)
+		return
+	}
+	e.walk(t, next.session, from{first: next.first, ready: ready})
 	return
 }

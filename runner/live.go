@@ -30,7 +30,7 @@ type Snapshot struct {
 	Started clock.Instant // the point began
 	From    clock.Instant // the first measured dispatch
 
-	Warmup                        int64         // requests dispatched in warmup
+	Warmup                        int64         // requests dispatched in warmup, the burst of agentic replay included
 	Issued, OK, Failed, Cancelled int64         // measured requests: dispatched; ended
 	OutputTokens                  int64         // of measured requests that were ok, as far as they are known
 	TTFT                          time.Duration // median of measured requests that were ok, to 5 %; 0 before the first of them
@@ -100,7 +100,7 @@ func (l *Live) dispatched(phase measure.Phase, at clock.Instant) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch phase {
-	case measure.Warmup:
+	case measure.Warmup, measure.AgenticWarmup:
 		l.seen.Warmup++
 	case measure.Measured:
 		l.seen.Issued++

@@ -20,6 +20,7 @@ type Point struct {
 	RampUp         schema.Duration  `json:"ramp_up,omitempty"`  // the load rises for so long from nothing in a straight line, before the measured phase
 	DrainTimeout   schema.Duration  `json:"drain_timeout"`      // requests still in flight so long after the last dispatch are cut
 	ProbeTokens    int64            `json:"probe_tokens,omitempty"`
+	Agentic        schema.Agentic   `json:"agentic,omitzero"`  // where lanes start inside their sessions, in a closed loop; zero: at their first turns
 	Arrivals       pacer.Arrivals   `json:"arrivals,omitzero"` // of sessions, in an open loop
 	Cancel         Cancel           `json:"cancel,omitzero"`
 	Seed           int64            `json:"seed"` // of arrivals and cancellations
@@ -50,7 +51,7 @@ func (p Point) check() error {
 	case !(p.Cancel.Share >= 0 && p.Cancel.Share <= 1):
 		return fmt.Errorf("the share of cancelled requests must be from 0 to 1, not %v", p.Cancel.Share)
 	}
-	return nil
+	return p.checkAgentic()
 }
 
 // Sender sends one request and returns when its response has ended, however it did. It fills in r from Connected on, calls firstToken when the
@@ -64,7 +65,7 @@ type Sender interface {
 type Deps struct {
 	Sender Sender
 	// Sessions makes a session of a phase, warmup or measured. It is called from one goroutine per phase, ahead of the load, for index 0, 1, …; the
-	// hold phase goes on with those of the measured one. An error aborts the point.
+	// hold phase goes on with those of the measured one, with the first of which agentic replay warms the cache. An error aborts the point.
 	Sessions func(phase measure.Phase, index int64) (*workload.Session, error)
 	// Probe makes the request that fills the context of Point.ProbeTokens. It is called once, before the load, and not at all without ProbeTokens.
 	Probe func() (workload.Request, error)

@@ -55,10 +55,8 @@ func filled(r *measure.Record, wanted int64) (*int64, string) {
 	switch {
 	case r == nil:
 		return nil, notProbed
-	case r.Status != measure.OK && r.Error != nil:
-		return nil, fmt.Sprintf("the context probe ended with %s: %s", r.Status, *r.Error)
 	case r.Status != measure.OK:
-		return nil, fmt.Sprintf("the context probe ended with %s", r.Status)
+		return nil, fmt.Sprintf("the context probe ended with %s", describe(r))
 	case r.PromptTokens == nil || r.OutputTokens == nil:
 		return nil, "the service did not count the context probe's tokens"
 	}

@@ -37,8 +37,12 @@ type engine struct {
 	cutLoading     context.CancelCauseFunc
 	holding        context.Context // of requests dispatched after them
 	cutHolding     context.CancelCauseFunc
-	mayStart       func() error // the stop condition, bound once: a method value made per request would be an allocation
+	mayStart       func() error    // the stop condition, bound once: a method value made per request would be an allocation
+	warming        context.Context // of sessions that end with warmup
+	endWarming     context.CancelCauseFunc
+	mayWarm        func() error // their stop condition
 
+	warmedUp      chan struct{} // closed at the end of warmup
 	handedOver    chan struct{} // closed at the start of the measured phase
 	measuredOver  chan struct{} // closed at its end
 	measuredEnded chan struct{} // closed when every measured request has ended, too
@@ -71,7 +75,7 @@ func Run(ctx context.Context, point Point, deps Deps) measure.Outcome {
 func newEngine(ctx context.Context, point Point, deps Deps) *engine {
 	e := &engine{
 		point: point, deps: deps, clock: deps.Clock, live: deps.Live, sink: newSink(deps.Sink, deps.Clock),
-		handedOver: make(chan struct{}), measuredOver: make(chan struct{}), measuredEnded: make(chan struct{}), halted: make(chan struct{}),
+		warmedUp: make(chan struct{}), handedOver: make(chan struct{}), measuredOver: make(chan struct{}), measuredEnded: make(chan struct{}), halted: make(chan struct{}),
 	}
 	if e.live == nil {
 		e.live = new(Live)
@@ -80,15 +84,21 @@ func newEngine(ctx context.Context, point Point, deps Deps) *engine {
 	e.dispatching, e.endDispatching = context.WithCancelCause(context.Background())
 	e.loading, e.cutLoading = context.WithCancelCause(kept)
 	e.holding, e.cutHolding = context.WithCancelCause(kept)
-	e.mayStart = func() error {
-		if e.dispatching.Err() != nil {
+	e.warming, e.endWarming = context.WithCancelCause(e.dispatching)
+	e.mayStart, e.mayWarm = stopWith(e.dispatching), stopWith(e.warming)
+	e.sink.fault = e.abort
+	e.course = newCourse(point)
+	return e
+}
+
+// stopWith is the stop condition of what ends with ctx.
+func stopWith(ctx context.Context) func() error {
+	return func() error {
+		if ctx.Err() != nil {
 			return errOver
 		}
 		return nil
 	}
-	e.sink.fault = e.abort
-	e.course = newCourse(point)
-	return e
 }
 
 // startSupply starts making sessions and waits until enough are there to begin with. The function it returns ends that and waits for its end.
@@ -101,6 +111,9 @@ func (e *engine) startSupply(ctx context.Context) (stop func()) {
 	var limit int64
 	if e.point.ProbeTokens == 0 {
 		limit = e.point.Requests // each session sends one request at least
+	}
+	if limit > 0 && e.point.Agentic.On() {
+		limit = max(limit, ahead) // each lane begins with one
 	}
 	feeds := []*feed{newFeed(measure.Measured, limit, ahead)}
 	e.measured = feeds[0]

@@ -20,6 +20,7 @@ type tree struct {
 	slots        slots.Held // of the session
 	failed       atomic.Bool
 	sent         int64 // requests; guarded by the engine's mu
+	brief        bool  // of warmup before agentic replay, with which it ends
 
 	settleOnce sync.Once
 	settled    chan struct{} // closed when the tree's first request was dispatched or refused, or is to come later; nil where nobody waits for it
@@ -41,10 +42,10 @@ func (t *tree) settle(refused, waited bool) {
 
 // open takes a session slot for t, waiting for it; false where nothing more shall start.
 func (e *engine) open(t *tree) bool {
-	err := e.gates.TryTake(&t.slots, slots.Session, e.mayStart)
+	err := e.gates.TryTake(&t.slots, slots.Session, e.stopOf(t))
 	if errors.Is(err, slots.ErrFull) {
 		t.behind = true
-		err = e.gates.Take(e.dispatching, &t.slots, slots.Session, e.mayStart)
+		err = e.gates.Take(e.until(t), &t.slots, slots.Session, e.stopOf(t))
 	}
 	if err != nil {
 		return false
@@ -96,13 +97,21 @@ func (j joins) wait(turn int) bool {
 	return true
 }
 
-// walk goes through the turns of a session of t, of which answers came before and first is the first request if it is made already. It returns
-// when the session and all its forks have ended.
-func (e *engine) walk(t *tree, s *workload.Session, answers []workload.Answer, first *workload.Request, ready clock.Instant) {
+// from is where a walk through a session begins.
+type from struct {
+	turn    int
+	answers []workload.Answer // that came before
+	first   *workload.Request // of the turn; nil where it is not made yet
+	ready   clock.Instant
+}
+
+// walk goes through the turns of a session of t. It returns when the session and all its forks have ended.
+func (e *engine) walk(t *tree, s *workload.Session, begin from) {
+	answers, first, ready := begin.answers, begin.first, begin.ready
 	var forks sync.WaitGroup
 	defer forks.Wait()
 	var joined joins
-	for i := range s.Turns {
+	for i := begin.turn; i < len(s.Turns); i++ {
 		turn := &s.Turns[i]
 		if joined.wait(i) {
 			ready = e.clock.Now()
@@ -123,7 +132,7 @@ func (e *engine) walk(t *tree, s *workload.Session, answers []workload.Answer, f
 			done := joined.start(fork.JoinAt)
 			forks.Go(func() {
 				defer done()
-				e.guard("a fork", func() { e.walk(t, fork.Session, inherited, nil, ended) })
+				e.guard("a fork", func() { e.walk(t, fork.Session, from{answers: inherited, ready: ended}) })
 			})
 		}
 	}
@@ -132,7 +141,8 @@ func (e *engine) walk(t *tree, s *workload.Session, answers []workload.Answer, f
 // turn makes the request of a turn, waits for its time and sends it. It is false where the session ends here. A turn that sends nothing takes no
 // slot and gives an empty answer.
 func (e *engine) turn(t *tree, turn *workload.Turn, answers []workload.Answer, request *workload.Request, ready clock.Instant) (workload.Answer, bool) {
-	scheduled, due := ready.Add(turn.Delay), max(ready, t.began).Add(turn.Delay) // a session that waited for its slot thinks all the same
+	delay := e.point.capGap(turn.Delay)
+	scheduled, due := ready.Add(delay), max(ready, t.began).Add(delay) // a session that waited for its slot thinks all the same
 	if request == nil && turn.Build != nil {
 		made, err := turn.Build(answers)
 		if err != nil {
@@ -142,10 +152,10 @@ func (e *engine) turn(t *tree, turn *workload.Turn, answers []workload.Answer, r
 		request = &made
 		scheduled = max(scheduled, e.clock.Now())
 	}
-	if turn.Delay > 0 {
+	if delay > 0 {
 		t.settle(false, false)
 	}
-	if !e.sleepUntil(due, nil) {
+	if !e.sleepUntil(due, e.until(t).Done()) {
 		return workload.Answer{}, false
 	}
 	if request == nil {

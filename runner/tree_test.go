@@ -68,15 +68,17 @@ func (s shape) session(path string, before []string, fault *atomic.Pointer[strin
 		made := workload.Turn{Delay: turn.delay}
 		expected := slices.Clone(before)
 		if !turn.virtual {
-			made.Build = func(answers []workload.Answer) (workload.Request, error) {
-				var given []string
-				for _, a := range answers {
-					given = append(given, a.Text)
+			build := func(body string) func([]workload.Answer) (workload.Request, error) {
+				return func(answers []workload.Answer) (workload.Request, error) {
+					if !answered(answers, expected) {
+						fault.Store(new(fmt.Sprintf("%s was built from the answers %q, want %q", body, answers, expected)))
+					}
+					return workload.Request{Body: []byte(body), PromptTokens: 1, OutputTokens: 1}, nil
 				}
-				if !slices.Equal(given, expected) {
-					fault.Store(new(fmt.Sprintf("turn %s was built from the answers %q, want %q", at, given, expected)))
-				}
-				return workload.Request{Body: []byte(at), PromptTokens: 1, OutputTokens: 1}, nil
+			}
+			made.Build = build(at)
+			made.Replay = &workload.Replay{
+				Prefill: build("prefill " + at), Answer: func() workload.Answer { return workload.Answer{Text: "assumed for " + at} },
 			}
 			before = append(slices.Clone(before), "answer to "+at)
 		} else {
@@ -94,6 +96,15 @@ func (s shape) session(path string, before []string, fault *atomic.Pointer[strin
 		session.Turns[i] = made
 	}
 	return session
+}
+
+// answered reports whether answers are those to the paths in expected, of which the first may be assumed.
+func answered(answers []workload.Answer, expected []string) bool {
+	live := false
+	return slices.EqualFunc(answers, expected, func(a workload.Answer, want string) bool {
+		live = live || strings.HasPrefix(a.Text, "answer to ")
+		return a.Text == want || !live && a.Text == strings.Replace(want, "answer to ", "assumed for ", 1)
+	})
 }
 
 // forest is a point over random trees and failures.
@@ -133,6 +144,12 @@ func drawForest(t *rapid.T) forest {
 	}
 	if rapid.Bool().Draw(t, "open") {
 		f.point.Load.RequestRate, f.point.Arrivals.Process = new(rapid.Float64Range(5, 500).Draw(t, "rate")), "poisson"
+	}
+	if !f.point.open() && rapid.Bool().Draw(t, "agentic") {
+		from := rapid.Float64Range(0, 1).Draw(t, "from")
+		to := rapid.Float64Range(max(from, 0.01), 1).Draw(t, "to")
+		f.point.Agentic = schema.Agentic{Start: schema.Portion{From: from, To: to}, MaxIdleGap: schema.Duration(rapid.Int64Range(1, 3e7).Draw(t, "idle gap"))}
+		f.point.Load.AgenticWarmupRequestConcurrency = limit("agentic requests")
 	}
 	if rapid.Bool().Draw(t, "ramps") {
 		f.point.RampUp = schema.Duration(rapid.Int64Range(1, 5e8).Draw(t, "ramp"))
@@ -205,25 +222,41 @@ func (f forest) grow() error {
 	return f.check(o, s)
 }
 
-// widest is the higher of the request caps: requests that one phase dispatched may reach the service after those of the next.
+// widest is the highest of the request caps: requests that one phase dispatched may reach the service after those of the next.
 func (f forest) widest() *int64 {
-	warmup, measured := requestCap(f.point.Load, measure.Warmup), requestCap(f.point.Load, measure.Measured)
-	if f.point.WarmupRequests == 0 && f.point.RampUp == 0 || warmup != nil && measured != nil && *warmup < *measured || measured == nil {
-		return measured
+	phases := []measure.Phase{measure.Measured}
+	if f.point.WarmupRequests > 0 || f.point.RampUp > 0 {
+		phases = append(phases, measure.Warmup)
 	}
-	return warmup
+	if f.point.Agentic.On() {
+		phases = append(phases, measure.AgenticWarmup)
+	}
+	var most int64
+	for _, phase := range phases {
+		cap := requestCap(f.point.Load, phase)
+		if cap == nil {
+			return nil
+		}
+		most = max(most, *cap)
+	}
+	return &most
 }
 
 func (f forest) check(o measure.Outcome, s *service) error {
+	cold := slices.ContainsFunc(of(o, measure.AgenticWarmup), func(r measure.Record) bool { return r.Status != measure.OK && r.Status != measure.Empty })
 	switch {
-	case o.Aborted != "":
+	case o.Aborted != "" && !cold:
 		return fmt.Errorf("aborted: %s", o.Aborted)
+	case cold && o.Aborted == "" && !o.Interrupted:
+		return fmt.Errorf("a failed cache warmup stopped nothing")
+	case cold && len(of(o, measure.Measured)) > 0:
+		return fmt.Errorf("a failed cache warmup, and yet something was measured")
 	case o.Interrupted && f.stop == 0:
 		return fmt.Errorf("interrupted by nobody")
 	case s.requests != 0 || s.prefills != 0:
 		return fmt.Errorf("%d requests and %d prefills in flight at the end", s.requests, s.prefills)
 	}
-	if n := int64(len(of(o, measure.Measured))); f.point.Requests > 0 && !o.Interrupted && n != f.point.Requests {
+	if n := int64(len(of(o, measure.Measured))); f.point.Requests > 0 && !o.Interrupted && !cold && n != f.point.Requests {
 		return fmt.Errorf("%d measured requests, want %d", n, f.point.Requests)
 	}
 	if n := int64(len(of(o, measure.Warmup))); f.point.RampUp == 0 && !o.Interrupted && n != f.point.WarmupRequests {
@@ -235,7 +268,45 @@ func (f forest) check(o measure.Outcome, s *service) error {
 	if err := f.checkSessions(o); err != nil {
 		return err
 	}
+	if err := f.checkBurst(o, cold); err != nil {
+		return err
+	}
 	return f.checkOrder(o)
+}
+
+// checkBurst holds that each lane's session has one request in the burst, if it has one before another, and that all of them ended before the
+// measured phase.
+func (f forest) checkBurst(o measure.Outcome, cold bool) error {
+	burst, measured := of(o, measure.AgenticWarmup), of(o, measure.Measured)
+	var want int
+	for index := int64(0); f.point.Agentic.On() && index < *f.point.Load.Concurrency; index++ {
+		if f.shapes[index%int64(len(f.shapes))].sending() > 1 {
+			want++
+		}
+	}
+	if len(burst) > want || len(burst) < want && len(measured) > 0 {
+		return fmt.Errorf("%d requests in the burst, want %d", len(burst), want)
+	}
+	for _, r := range burst {
+		if !strings.HasPrefix(*r.FinishReason, "prefill ") || r.Turn != 0 {
+			return fmt.Errorf("%s was sent in the burst", *r.FinishReason)
+		}
+		if len(measured) > 0 && r.Ended > measured[0].Dispatched {
+			return fmt.Errorf("%s ended after the burst", *r.FinishReason)
+		}
+	}
+	return nil
+}
+
+// sending is how many turns of a session send something, its forks' left aside.
+func (s shape) sending() int {
+	n := 0
+	for _, turn := range s.turns {
+		if !turn.virtual {
+			n++
+		}
+	}
+	return n
 }
 
 // checkSessions holds that no more sessions were live than the cap allows, and that each held its slot from its first request to its last.
@@ -282,7 +353,7 @@ func (f forest) checkOrder(o measure.Outcome) error {
 	}
 	for path := range byPath {
 		root, rest, found := strings.Cut(path, ":")
-		if !found || strings.ContainsAny(rest, "./") || rest != "0" && rest[0] == '0' {
+		if !found || strings.ContainsAny(rest, "./") || strings.HasPrefix(root, "prefill ") {
 			continue // the probe, or not a root's turn
 		}
 		var index int64
@@ -290,8 +361,29 @@ func (f forest) checkOrder(o measure.Outcome) error {
 			return err
 		}
 		lived := o.Sessions[byPath[path].Session]
-		w := walker{byPath, len(last) > 0 && lived.End < last[0].Dispatched}
-		if _, err := w.walk(f.shapes[index%int64(len(f.shapes))], root+":", lived.Start); err != nil {
+		w := walker{byPath, len(last) > 0 && lived.End < last[0].Dispatched, f.point}
+		s := f.shapes[index%int64(len(f.shapes))]
+		first, ready := 0, lived.Start
+		switch warmup := strings.HasPrefix(root, string(measure.Warmup)); {
+		case !f.point.Agentic.On():
+		case warmup:
+			w.complete = false // it may have ended with the phase
+		case index < *f.point.Load.Concurrency && s.sending() > 1:
+			for ; first <= len(s.turns) && ready == lived.Start; first++ {
+				if r := byPath[fmt.Sprintf("prefill %s:%d", root, first)]; r != nil {
+					ready = r.Ended
+				}
+			}
+			if r := byPath[path]; ready > r.Dispatched || first > len(s.turns) {
+				return fmt.Errorf("turn %s was sent before the session's cache was warm", path)
+			}
+			for i := range first {
+				if r := byPath[fmt.Sprintf("%s:%d", root, i)]; r != nil {
+					return fmt.Errorf("%s was sent, and the session was to start at turn %d", *r.FinishReason, first)
+				}
+			}
+		}
+		if _, err := w.walkFrom(s, root+":", ready, first); err != nil {
 			return err
 		}
 	}
@@ -302,17 +394,24 @@ func (f forest) checkOrder(o measure.Outcome) error {
 type walker struct {
 	records  map[string]*measure.Record
 	complete bool // the tree ended before the point did, so nothing of it was left out
+	point    Point
 }
 
 // walk returns when a session and its forks had ended.
 func (w walker) walk(s shape, path string, ready clock.Instant) (ended clock.Instant, err error) {
+	return w.walkFrom(s, path, ready, 0)
+}
+
+// walkFrom begins with a turn: those before were not sent.
+func (w walker) walkFrom(s shape, path string, ready clock.Instant, first int) (ended clock.Instant, err error) {
 	ended = ready
 	var forks clock.Instant
 	joins := map[int]clock.Instant{} // the last end of the forks that join a turn
 	defer func() { ended = max(ended, forks) }()
-	for i, turn := range s.turns {
+	for i := first; i < len(s.turns); i++ {
+		turn := s.turns[i]
 		ready = max(ready, joins[i])
-		ready = ready.Add(turn.delay)
+		ready = ready.Add(w.point.capGap(turn.delay))
 		at := fmt.Sprintf("%s%d", path, i)
 		if !turn.virtual {
 			r := w.records[at]

@@ -16,6 +16,7 @@ type gathered struct {
 	lastDispatch, lastEnd      clock.Instant
 	firstDue, lastDue          clock.Instant
 	warmupIssued, warmupFailed int64
+	agenticIssued              int64
 	examples                   map[Status]string // the message of the first measured request of each class of failure
 
 	ttft, ttftScheduled, ttfot, totalTime, tpot, queueDelay, iclMean []float64 // in order of dispatch
@@ -65,6 +66,8 @@ func gather(records []Record, limits *schema.Limits) *gathered {
 			if r.Status.Failed() {
 				g.warmupFailed++
 			}
+		case AgenticWarmup:
+			g.agenticIssued++
 		case Measured:
 			g.addMeasured(r)
 			if r.Status == OK {

@@ -136,24 +136,25 @@ type Point struct {
 	RTT       *float64      `json:"rtt_s" unit:"s" doc:"time of a round trip to the service, before the trial's first point; no figure is adjusted by it"`
 
 	Counts
-	WarmupIssued   int64    `json:"warmup_requests_issued" doc:"requests dispatched in warmup"`
-	WarmupFailed   int64    `json:"warmup_requests_failed" doc:"of them, failed"`
-	Late           int64    `json:"requests_late" doc:"measured requests of an open loop that waited for a slot, or behind one that did; 0 in a closed loop"`
-	Dropped        int64    `json:"requests_dropped" doc:"arrivals of an open loop that were due in the measured phase and not dispatched in it; 0 in a closed loop"`
-	SuccessRate    *float64 `json:"success_rate" doc:"ok over issued"`
-	ErrorRate      *float64 `json:"error_rate" doc:"failures over issued less cancelled"`
-	ErrorExample   *string  `json:"error_example" doc:"the commonest class of failure and one message of it"`
-	RequestedOK    *int64   `json:"requested_output_tokens" doc:"output tokens that the ok requests asked for"`
-	PromptTokens   *int64   `json:"prompt_tokens" doc:"prompt tokens of ok requests; null where one of them has no count"`
-	CachedTokens   *int64   `json:"cached_prompt_tokens" doc:"prompt tokens of ok requests served from the prefix cache; null where one of them does not say"`
-	CacheHitRatio  *float64 `json:"cache_hit_ratio" doc:"cached_prompt_tokens over prompt_tokens"`
-	SharedPrefix   *int64   `json:"shared_prefix_tokens" doc:"tokens at the beginning of each prompt that the workload lets a prefix cache have from other prompts; null where it can't be told, as of later turns"`
-	OutputTokens   *int64   `json:"output_tokens" doc:"output tokens of ok requests; null where one of them has no count"`
-	OutputRatio    *float64 `json:"output_length_ratio" doc:"output tokens of ok requests over those asked for"`
-	PromptRatio    *float64 `json:"prompt_length_ratio" doc:"prompt tokens of ok requests over those asked for"`
-	PromptOff      *float64 `json:"prompt_length_off_max" doc:"greatest difference of an ok request's prompt tokens from those asked for, as a share of these; null where one asked for no length or has no count"`
-	TokensPerChunk *float64 `json:"tokens_per_chunk" doc:"output tokens over events that carried one, of ok requests"`
-	Degenerate     bool     `json:"degenerate_output" doc:"every ok request with 8 or more chunks repeated one text: the model may be broken"`
+	WarmupIssued        int64    `json:"warmup_requests_issued" doc:"requests dispatched in warmup"`
+	WarmupFailed        int64    `json:"warmup_requests_failed" doc:"of them, failed"`
+	AgenticWarmupIssued *int64   `json:"agentic_warmup_requests_issued" doc:"requests dispatched in the cache-warmup burst of agentic replay; null where there was none"`
+	Late                int64    `json:"requests_late" doc:"measured requests of an open loop that waited for a slot, or behind one that did; 0 in a closed loop"`
+	Dropped             int64    `json:"requests_dropped" doc:"arrivals of an open loop that were due in the measured phase and not dispatched in it; 0 in a closed loop"`
+	SuccessRate         *float64 `json:"success_rate" doc:"ok over issued"`
+	ErrorRate           *float64 `json:"error_rate" doc:"failures over issued less cancelled"`
+	ErrorExample        *string  `json:"error_example" doc:"the commonest class of failure and one message of it"`
+	RequestedOK         *int64   `json:"requested_output_tokens" doc:"output tokens that the ok requests asked for"`
+	PromptTokens        *int64   `json:"prompt_tokens" doc:"prompt tokens of ok requests; null where one of them has no count"`
+	CachedTokens        *int64   `json:"cached_prompt_tokens" doc:"prompt tokens of ok requests served from the prefix cache; null where one of them does not say"`
+	CacheHitRatio       *float64 `json:"cache_hit_ratio" doc:"cached_prompt_tokens over prompt_tokens"`
+	SharedPrefix        *int64   `json:"shared_prefix_tokens" doc:"tokens at the beginning of each prompt that the workload lets a prefix cache have from other prompts; null where it can't be told, as of later turns"`
+	OutputTokens        *int64   `json:"output_tokens" doc:"output tokens of ok requests; null where one of them has no count"`
+	OutputRatio         *float64 `json:"output_length_ratio" doc:"output tokens of ok requests over those asked for"`
+	PromptRatio         *float64 `json:"prompt_length_ratio" doc:"prompt tokens of ok requests over those asked for"`
+	PromptOff           *float64 `json:"prompt_length_off_max" doc:"greatest difference of an ok request's prompt tokens from those asked for, as a share of these; null where one asked for no length or has no count"`
+	TokensPerChunk      *float64 `json:"tokens_per_chunk" doc:"output tokens over events that carried one, of ok requests"`
+	Degenerate          bool     `json:"degenerate_output" doc:"every ok request with 8 or more chunks repeated one text: the model may be broken"`
 
 	Wall              *float64      `json:"wall_s" unit:"s" doc:"whole window: first measured dispatch to last measured end"`
 	OutputTokPerS     *float64      `json:"output_tok_per_s" unit:"tok/s" doc:"output tokens of ok measured requests over wall_s"`

@@ -34,10 +34,11 @@ type Phase string
 
 // The phases. Only requests dispatched in Measured are measured.
 const (
-	Warmup   Phase = "warmup"
-	Measured Phase = "measured"
-	Hold     Phase = "hold"  // keeps the load up while the context probe runs
-	Probe    Phase = "probe" // the context probe itself
+	Warmup        Phase = "warmup"
+	AgenticWarmup Phase = "agentic_warmup" // the burst that fills the prefix cache before agentic replay
+	Measured      Phase = "measured"
+	Hold          Phase = "hold"  // keeps the load up while the context probe runs
+	Probe         Phase = "probe" // the context probe itself
 )
 
 // TokenSource says where a request's token counts come from.
@@ -59,7 +60,7 @@ type Record struct {
 	Session int64 `json:"session_id" doc:"number of the session tree within the point, from 0"`
 	Turn    int64 `json:"turn_index" doc:"position of the request within its session, from 0"`
 	Lane    int64 `json:"lane" doc:"the lane that sent it, from 0"`
-	Phase   Phase `json:"phase" doc:"warmup, measured, hold (keeps the load up during the context probe) or probe"`
+	Phase   Phase `json:"phase" doc:"warmup, agentic_warmup (fills the prefix cache before agentic replay), measured, hold (keeps the load up during the context probe) or probe"`
 
 	Scheduled  clock.Instant `json:"scheduled_ns" doc:"the load plan wanted the request to start"`
 	Dispatched clock.Instant `json:"dispatched_ns" doc:"all slots held, just before the request was handed to the transport: the anchor of every latency"`

@@ -19,6 +19,7 @@ func Summarize(o Outcome, load schema.PointLoad, limits schema.Limits) Point {
 	g := gather(o.Records, &limits)
 	p := Point{PointLoad: load, Started: o.Started, Finished: o.Finished, Counts: g.counts, Health: o.Health}
 	p.WarmupIssued, p.WarmupFailed = g.warmupIssued, g.warmupFailed
+	p.AgenticWarmupIssued = positive(g.agenticIssued)
 	p.Late, p.Dropped = o.Late, o.Dropped
 	p.TargetInFlight, p.TargetSessions = positive(o.Target), positive(o.TargetSessions)
 	p.ClientLimited = o.Health.LagP99 != nil && *o.Health.LagP99 > clientLagLimit

@@ -264,7 +264,8 @@ func (t *Target) source(job Job) (*workload.Source, error) {
 	return workload.NewFrom(t.contents, t.config.Spec, t.seed(job), t.calibration)
 }
 
-// Job is one measurement of a point. The seed of its arrivals and cancellations is made here, and so is the length of the probe.
+// Job is one measurement of a point. The seed of its arrivals and cancellations is made here, and so are the length of the probe and how lanes start,
+// which the trial's specification says.
 type Job struct {
 	runner.Point
 	LoadKey         string // names the load: equal for the same point of every trial, so that lengths and arrivals are
@@ -285,6 +286,7 @@ func (t *Target) Measure(ctx context.Context, job Job, watch Watch) (measure.Out
 		return measure.Outcome{}, err
 	}
 	job.Seed = t.seed(job).Arrivals()
+	job.Agentic = t.config.Spec.Workload.Agentic()
 	if t.config.Context != nil {
 		job.ProbeTokens = *t.config.Context
 	}

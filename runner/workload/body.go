@@ -25,6 +25,7 @@ type Encoder struct {
 	last  string // behind the text of the last message
 	limit string // up to the value of the token limit
 	tail  string // behind that value
+	short string // the same, where the answer is to have one token: without a least number of them
 	chat  bool
 }
 
@@ -35,7 +36,15 @@ func NewEncoder(model string, request schema.Request) (*Encoder, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Encoder{head: `{"model":"` + jsonSafe(model) + `",`, limit: `,"max_tokens":`, tail: tail, chat: request.API != "completions"}
+	request.ExtraBody = maps.Clone(request.ExtraBody)
+	for _, least := range []string{"min_tokens", "min_new_tokens"} {
+		delete(request.ExtraBody, least)
+	}
+	short, err := bodyTail(request)
+	if err != nil {
+		return nil, err
+	}
+	e := &Encoder{head: `{"model":"` + jsonSafe(model) + `",`, limit: `,"max_tokens":`, tail: tail, short: short, chat: request.API != "completions"}
 	if request.MaxTokensField == "max_completion_tokens" {
 		e.limit = `,"max_completion_tokens":`
 	}
@@ -97,7 +106,15 @@ func (e *Encoder) next(b []byte, role string) []byte {
 func (e *Encoder) end(b []byte, outputTokens int64) []byte {
 	b = append(append(b, e.last...), e.limit...)
 	b = strconv.AppendInt(b, outputTokens, 10)
-	return append(b, e.tail...)
+	return append(b, e.tailFor(outputTokens)...)
+}
+
+// tailFor is what follows the token limit. A service refuses a least number of tokens above it.
+func (e *Encoder) tailFor(outputTokens int64) string {
+	if outputTokens == 1 {
+		return e.short
+	}
+	return e.tail
 }
 
 // of is the body with messages that are written already, as a list without brackets. A limit of 0 is none.
@@ -107,7 +124,7 @@ func (e *Encoder) of(messages []byte, outputTokens int64) []byte {
 	if outputTokens > 0 {
 		b = strconv.AppendInt(append(b, e.limit...), outputTokens, 10)
 	}
-	return append(b, e.tail...)
+	return append(b, e.tailFor(outputTokens)...)
 }
 
 // jsonSafe is text as it stands between the quotes of a JSON string.

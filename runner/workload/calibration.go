@@ -87,3 +87,6 @@ func (s Scale) byKnots(promptTokens int64) int64 {
 	gap := max(to.Tokens-from.Tokens, 1)
 	return decks*deckWords + from.Words + ((rest-from.Tokens)*(to.Words-from.Words)+gap/2)/gap
 }
+
+// wordsOf is how many words add about so many tokens to a text, at least one.
+func (s Scale) wordsOf(tokens int64) int64 { return max(1, tokens*1000/s.Rate) }

@@ -40,11 +40,27 @@ func (w *writer) conversation(h history, answers []Answer, asked tokens) Request
 	}, room, asked)
 }
 
-// turn is the turn that ends h, and waits for the answers before it.
-func (w *writer) turn(h history, delay time.Duration, wantText bool, asked tokens) Turn {
-	return Turn{Delay: delay, Build: func(answers []Answer) (Request, error) {
-		request := w.conversation(h, answers, asked)
-		request.WantText = wantText
-		return request, nil
+// turn is the turn that ends h, and waits for the answers before it. Where it is not sent, replyWords words are its answer.
+func (w *writer) turn(h history, delay time.Duration, wantText bool, asked tokens, replyWords int64) Turn {
+	build := func(asked tokens, wantText bool) func([]Answer) (Request, error) {
+		return func(answers []Answer) (Request, error) {
+			request := w.conversation(h, answers, asked)
+			request.WantText = wantText
+			return request, nil
+		}
+	}
+	return Turn{Delay: delay, Build: build(asked, wantText), Replay: &Replay{
+		Prefill: build(tokens{prompt: asked.prompt, output: 1}, false),
+		Answer:  func() Answer { return w.madeUpAnswer(h[len(h)-1].at, replyWords) },
 	}}
 }
+
+// madeUpAnswer is an answer to the turn at a place, where there is none of the service: of plain words, which stand the same inside a JSON string and
+// outside.
+func (w *writer) madeUpAnswer(at place, words int64) Answer {
+	random := w.text.stream(place(mix(uint64(at) ^ madeUp)))
+	return Answer{Text: string(shuffledWords{}.append(nil, length{words: words}, random))}
+}
+
+// madeUp sets the words of made-up answers apart from those of prompts.
+const madeUp = 0x6d616465

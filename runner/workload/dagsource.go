@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,8 +17,8 @@ import (
 // before and after the measured phase begin at the other end of the file.
 //
 // A turn sends the conversation so far, with the live answers, and its own messages; its model, max_tokens, tools, extra and extra_body stand
-// before those of spec. Without max_tokens it asks for no length. An isolated nonce stands in front of each conversation's first message; a spawn
-// begins a conversation. cal is for the context probe alone. The sessions of pre_session_spawns start with their parent, and a turn's delay follows the answer before it.
+// before those of spec. Without max_tokens it asks for no length, and is taken to have been answered in 256 tokens where it is not sent. An isolated nonce stands in front of each conversation's first message; a spawn
+// begins a conversation. cal is for the context probe, and for answers to turns that are not sent. The sessions of pre_session_spawns start with their parent, and a turn's delay follows the answer before it.
 //
 // It is an error if a turn sets a field that sweetspot sets itself, or the requests are not for the chat API.
 func NewDAG(dag *DAG, spec schema.Spec, seed Seed, cal Calibration) (*Source, error) {
@@ -28,7 +29,8 @@ func NewDAG(dag *DAG, spec schema.Spec, seed Seed, cal Calibration) (*Source, er
 	if err != nil {
 		return nil, err
 	}
-	replayed := &dagSessions{dag: dag, writer: w, requests: map[*dagTurn]*dagRequest{}}
+	scale := cal.Words.orEstimate(shuffledWords{}, w)
+	replayed := &dagSessions{dag: dag, writer: w, scale: scale, requests: map[*dagTurn]*dagRequest{}}
 	for _, id := range slices.Sorted(maps.Keys(dag.sessions)) {
 		s := dag.sessions[id]
 		for i := range s.Turns {
@@ -39,7 +41,7 @@ func NewDAG(dag *DAG, spec schema.Spec, seed Seed, cal Calibration) (*Source, er
 			replayed.requests[&s.Turns[i]] = request
 		}
 	}
-	return &Source{sessions: replayed, writer: w, probe: cal.Words.orEstimate(shuffledWords{}, w)}, nil
+	return &Source{sessions: replayed, writer: w, probe: scale}, nil
 }
 
 // dagRequest is what a turn of a file sends, as far as it is known before the answers.
@@ -116,6 +118,7 @@ func openMessage(message json.RawMessage) (before, after string, err error) {
 type dagSessions struct {
 	dag      *DAG
 	writer   *writer
+	scale    Scale
 	requests map[*dagTurn]*dagRequest
 }
 
@@ -161,9 +164,9 @@ func (r *replay) session(s *dagSession, h []dagSaid) *Session {
 			break
 		}
 		turn := &s.Turns[i]
-		said := dagSaid{request: r.requests[turn]}
+		said, at := dagSaid{request: r.requests[turn]}, place(mix(uint64(r.at)+1)+uint64(r.turns))
 		if opens && i == 0 {
-			said.nonce = r.writer.nonces.append(nil, place(mix(uint64(r.at)+1)+uint64(r.turns)))
+			said.nonce = r.writer.nonces.append(nil, at)
 		}
 		h = append(slices.Clip(h), said)
 		forks := r.fork(turn.forked(), h, 0)
@@ -176,7 +179,13 @@ func (r *replay) session(s *dagSession, h []dagSaid) *Session {
 		}
 		session.Turns = append(session.Turns, Turn{
 			Delay: time.Duration(turn.Delay * float64(time.Millisecond)),
-			Build: buildDAG(h, i+1 < len(s.Turns) || len(turn.Forks) > 0),
+			Build: buildDAG(h, said.request.limit, i+1 < len(s.Turns) || len(turn.Forks) > 0),
+			Replay: &Replay{
+				Prefill: buildDAG(h, 1, false),
+				Answer: func() Answer {
+					return r.writer.madeUpAnswer(at, r.scale.wordsOf(cmp.Or(said.request.limit, assumedTokens)))
+				},
+			},
 			Forks: forks,
 		})
 	}
@@ -192,8 +201,11 @@ func (r *replay) fork(ids []string, h []dagSaid, joinAt int) []Fork {
 	return forks
 }
 
-// buildDAG gives the Build of the turn that ends h.
-func buildDAG(h []dagSaid, wantText bool) func([]Answer) (Request, error) {
+// assumedTokens is the length of an assumed answer to a turn that asks for no length.
+const assumedTokens = 256
+
+// buildDAG gives the Build of the turn that ends h, which asks for at most limit tokens; 0 is no length.
+func buildDAG(h []dagSaid, limit int64, wantText bool) func([]Answer) (Request, error) {
 	return func(answers []Answer) (Request, error) {
 		var messages []byte
 		for i, said := range h {
@@ -210,7 +222,7 @@ func buildDAG(h []dagSaid, wantText bool) func([]Answer) (Request, error) {
 			}
 		}
 		r := h[len(h)-1].request
-		return Request{Body: r.encoder.of(messages, r.limit), OutputTokens: r.limit, WantText: wantText}, nil
+		return Request{Body: r.encoder.of(messages, limit), OutputTokens: limit, WantText: wantText}, nil
 	}
 }
 

@@ -19,15 +19,24 @@ func (s *salt) season(session *Session, at place) {
 	}
 	for i := range session.Turns {
 		turn := &session.Turns[i]
-		if build := turn.Build; build != nil {
-			turn.Build = func(answers []Answer) (Request, error) {
-				request, err := build(answers)
-				return s.salted(request, at), err
-			}
+		turn.Build = s.salting(turn.Build, at)
+		if turn.Replay != nil {
+			turn.Replay.Prefill = s.salting(turn.Replay.Prefill, at)
 		}
 		for _, fork := range turn.Forks {
 			s.season(fork.Session, at)
 		}
+	}
+}
+
+// salting is build with the salt of a place in what it makes; nil stays so.
+func (s *salt) salting(build func([]Answer) (Request, error), at place) func([]Answer) (Request, error) {
+	if build == nil {
+		return nil
+	}
+	return func(answers []Answer) (Request, error) {
+		request, err := build(answers)
+		return s.salted(request, at), err
 	}
 }
 

@@ -31,8 +31,19 @@ type Turn struct {
 	// each turn, empty for a virtual one. The first turn's of a root is called with none, by another goroutine than the others'.
 	// It runs before the turn is scheduled, never inside a measured interval. Nil: a virtual turn that sends nothing and takes no slot.
 	Build func(answers []Answer) (Request, error)
+	// Replay stands for the turn where a session is started behind it; nil where that can't be done.
+	Replay *Replay
 	// Forks start when the turn has ended. A fork that inherits is given the answers so far; a fresh one none.
 	Forks []Fork
+}
+
+// Replay stands for a turn where a session is started behind it: nothing before was sent, so no answer of the service is there.
+type Replay struct {
+	// Prefill makes the turn's request as Build does, for one output token.
+	Prefill func(answers []Answer) (Request, error)
+	// Answer is what the turn is taken to have been answered: the same whenever it is asked, of the length that the turn asks for. Nil: an empty one,
+	// where no later request hangs on it.
+	Answer func() Answer
 }
 
 // Fork is a session started by a turn of another.

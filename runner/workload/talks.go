@@ -45,7 +45,7 @@ func (t *talks) session(at place) (*Session, error) {
 		words, asked := t.say(random, place(mix(uint64(at)+1)+uint64(i)), i == 0)
 		h = h.with(words)
 		session.Turns = append(session.Turns, Turn{Delay: delay, Build: t.build(h, made, asked, i+1 < count)})
-		made = append(made[:len(made):len(made)], t.wordsOf(asked.output))
+		made = append(made[:len(made):len(made)], t.scale.wordsOf(asked.output))
 	}
 	return session, nil
 }
@@ -58,11 +58,8 @@ func (t *talks) say(random *stream, at place, opens bool) (said, tokens) {
 		asked.prompt = t.prefix + added
 		return said{at: at, size: t.scale.lengthOf(asked.prompt), opens: true}, asked
 	}
-	return said{at: at, size: length{words: t.wordsOf(added)}}, asked
+	return said{at: at, size: length{words: t.scale.wordsOf(added)}}, asked
 }
-
-// wordsOf is how many words add so many tokens to a conversation.
-func (t *talks) wordsOf(tokens int64) int64 { return max(1, tokens*1000/t.scale.Rate) }
 
 // build makes the request of the turn that ends h.
 func (t *talks) build(h history, made []int64, asked tokens, wanted bool) func([]Answer) (Request, error) {
@@ -76,15 +73,11 @@ func (t *talks) build(h history, made []int64, asked tokens, wanted bool) func([
 	}
 }
 
-// answers are made-up ones: of plain words, which stand the same inside a JSON string and outside.
+// answers are made-up ones.
 func (t *talks) answers(h history, made []int64) []Answer {
 	answers := make([]Answer, len(made))
 	for i, words := range made {
-		random := t.writer.text.stream(place(mix(uint64(h[i].at) ^ madeUp)))
-		answers[i].Text = string(shuffledWords{}.append(nil, length{words: words}, random))
+		answers[i] = t.writer.madeUpAnswer(h[i].at, words)
 	}
 	return answers
 }
-
-// madeUp sets the words of made-up answers apart from those of prompts.
-const madeUp = 0x6d616465

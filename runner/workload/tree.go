@@ -112,7 +112,7 @@ func (g *grower) grow(h history, depth int64) *Session {
 		words, asked := g.say(len(h) == 0)
 		h = h.with(words)
 		forks := g.fork(h, depth)
-		turn := g.writer.turn(h, delay, i+1 < count || inherited(forks), asked)
+		turn := g.writer.turn(h, delay, i+1 < count || inherited(forks), asked, g.scale.wordsOf(asked.output))
 		turn.Forks = forks
 		if len(running) > 0 && g.happens(g.shape.JoinShare) {
 			for _, fork := range running {
@@ -138,7 +138,7 @@ func (g *grower) say(opens bool) (said, tokens) {
 		asked.prompt = added
 		return said{at: at, size: g.scale.lengthOf(added), opens: true}, asked
 	}
-	return said{at: at, size: length{words: max(1, added*1000/g.scale.Rate)}}, asked
+	return said{at: at, size: length{words: g.scale.wordsOf(added)}}, asked
 }
 
 // fork draws the forks of a turn that ends h.
