@@ -13,8 +13,8 @@ import (
 
 // Agentic replay: the load is met as if it had been there for long. Each lane starts inside a session, at a turn drawn from a share of its turns. A
 // burst of requests for one token each, in a phase of its own, first brings the prompts before those turns into the service's prefix cache; the
-// measured phase begins when the last of them has ended, and each lane goes on with its turn. Sessions that lanes start later begin at their first
-// turn.
+// measured phase begins when the last of them has ended, and each lane goes on with its turn, after a drawn part of the pause before it: so lanes do
+// not go on all at once. Sessions that lanes start later begin at their first turn.
 //
 // What the turns before a lane's start forked is over, and what they were answered is what the workload takes for it: see [workload.Replay].
 
@@ -23,6 +23,7 @@ type start struct {
 	turn    int               // of the root; the turns before are not sent
 	answers []workload.Answer // to them
 	prefill *workload.Request // the one before, for one token; nil where there is none
+	left    float64           // of the pause before the turn, 0 to 1: the rest is over
 }
 
 // startInside gives the start of the session with an index. One that sends a single request begins with that.
@@ -34,12 +35,12 @@ func (p Point) startInside(s *workload.Session, index int64) (*start, error) {
 		}
 	}
 	if len(sending) < 2 {
-		return &start{}, nil
+		return &start{left: 1}, nil
 	}
 	from, to := p.Agentic.Start.From, p.Agentic.Start.To
 	share := from + (to-from)*fraction(uint64(p.Seed)^startStream, index)
 	last := sending[min(max(int(share*float64(len(sending))), 1), len(sending)-1)-1]
-	begun := &start{turn: last + 1, answers: make([]workload.Answer, last+1)}
+	begun := &start{turn: last + 1, answers: make([]workload.Answer, last+1), left: fraction(uint64(p.Seed)^pauseStream, index)}
 	for i := range begun.answers {
 		turn := &s.Turns[i]
 		switch {
@@ -78,7 +79,7 @@ func (e *engine) resume(t *tree, s *workload.Session, at *start, first *workload
 	if at.prefill != nil && !e.prefill(t, at.prefill, ready) {
 		return
 	}
-	ended, next := e.clock.Now(), &s.Turns[at.turn]
+	next := &s.Turns[at.turn]
 	if first == nil && next.Build != nil { // made now, so that the measured phase does not wait for it
 		request, err := next.Build(at.answers)
 		if err != nil {
@@ -93,9 +94,8 @@ func (e *engine) resume(t *tree, s *workload.Session, at *start, first *workload
 	case <-e.dispatching.Done():
 		return
 	}
-	// The turn thinks from the end of the one before, but is not sent before the measured phase.
-	ready = max(ended, e.measuredStart().Add(-e.point.capGap(next.Delay)))
-	e.walk(t, s, from{turn: at.turn, answers: at.answers, first: first, ready: ready})
+	pause := time.Duration(at.left * float64(e.point.capGap(next.Delay)))
+	e.walk(t, s, from{turn: at.turn, answers: at.answers, first: first, ready: e.measuredStart(), pause: &pause})
 }
 
 // prefill sends a request of the burst. One that fails fails the point: what follows would not be measured on a warm cache. A single token may well

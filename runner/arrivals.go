@@ -13,6 +13,7 @@ const (
 	warmupStream   = 0x77617266
 	measuredStream = 0x6d656173
 	startStream    = 0x73746172 // of where lanes start inside their sessions
+	pauseStream    = 0x70617573 // of what is left of the pause there
 )
 
 // arrivals starts a session at each instant of the schedule: open loop. The schedule of a phase is computed from the phase's start and knows

@@ -103,6 +103,7 @@ type from struct {
 	answers []workload.Answer // that came before
 	first   *workload.Request // of the turn; nil where it is not made yet
 	ready   clock.Instant
+	pause   *time.Duration // before the turn; nil: its own
 }
 
 // walk goes through the turns of a session of t. It returns when the session and all its forks have ended.
@@ -116,7 +117,11 @@ func (e *engine) walk(t *tree, s *workload.Session, begin from) {
 		if joined.wait(i) {
 			ready = e.clock.Now()
 		}
-		answer, ok := e.turn(t, turn, answers, first, ready)
+		pause := e.point.capGap(turn.Delay)
+		if i == begin.turn && begin.pause != nil {
+			pause = *begin.pause
+		}
+		answer, ok := e.turn(t, turn, pause, answers, first, ready)
 		if !ok {
 			return
 		}
@@ -140,9 +145,10 @@ func (e *engine) walk(t *tree, s *workload.Session, begin from) {
 
 // turn makes the request of a turn, waits for its time and sends it. It is false where the session ends here. A turn that sends nothing takes no
 // slot and gives an empty answer.
-func (e *engine) turn(t *tree, turn *workload.Turn, answers []workload.Answer, request *workload.Request, ready clock.Instant) (workload.Answer, bool) {
-	delay := e.point.capGap(turn.Delay)
-	scheduled, due := ready.Add(delay), max(ready, t.began).Add(delay) // a session that waited for its slot thinks all the same
+func (e *engine) turn(
+	t *tree, turn *workload.Turn, pause time.Duration, answers []workload.Answer, request *workload.Request, ready clock.Instant,
+) (workload.Answer, bool) {
+	scheduled, due := ready.Add(pause), max(ready, t.began).Add(pause) // a session that waited for its slot thinks all the same
 	if request == nil && turn.Build != nil {
 		made, err := turn.Build(answers)
 		if err != nil {
@@ -152,7 +158,7 @@ func (e *engine) turn(t *tree, turn *workload.Turn, answers []workload.Answer, r
 		request = &made
 		scheduled = max(scheduled, e.clock.Now())
 	}
-	if delay > 0 {
+	if pause > 0 {
 		t.settle(false, false)
 	}
 	if !e.sleepUntil(due, e.until(t).Done()) {

@@ -411,7 +411,9 @@ func (w walker) walkFrom(s shape, path string, ready clock.Instant, first int) (
 	for i := first; i < len(s.turns); i++ {
 		turn := s.turns[i]
 		ready = max(ready, joins[i])
-		ready = ready.Add(w.point.capGap(turn.delay))
+		if i != first || first == 0 { // of the pause where a session starts inside, a part is over
+			ready = ready.Add(w.point.capGap(turn.delay))
+		}
 		at := fmt.Sprintf("%s%d", path, i)
 		if !turn.virtual {
 			r := w.records[at]
