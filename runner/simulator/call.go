@@ -85,6 +85,9 @@ func (c *call) run() {
 	for _, e := range c.out.events {
 		c.entry.OutputTokens += e.Tokens
 	}
+	if err == nil && c.job != nil && c.caches() {
+		c.entry.CachedTokens = c.job.cached
+	}
 	switch {
 	case errors.Is(err, errFault):
 		c.entry.Outcome = outcomeFault
@@ -221,8 +224,11 @@ func (c *call) brief() *usage {
 // final is the usage of the whole answer, with what the prefix cache had where there is one.
 func (c *call) final() usage {
 	u := c.usage()
-	if c.s.cfg.EnablePrefixCaching && c.s.paced == nil && !c.trouble.zeroUsage {
+	if c.caches() && !c.trouble.zeroUsage {
 		u.cached = &c.job.cached
 	}
 	return u
 }
+
+// caches reports whether there is a prefix cache.
+func (c *call) caches() bool { return c.s.cfg.EnablePrefixCaching && c.s.paced == nil }

@@ -197,6 +197,21 @@ func TestTheLogHoldsWhatTheClientSaw(t *testing.T) {
 	})
 }
 
+func TestTheLogSaysWhatThePrefixCacheHad(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, flat(), nil)
+		prompt := strings.Repeat("one two three ", 15) // 45 words and more tokens: three blocks of 16 are shared
+		for range 2 {
+			r.post(completionsPath, `{"prompt":"`+prompt+`","max_tokens":2}`).Body.Close()
+		}
+		log := r.readLog()
+		first, second := log.Requests[0], log.Requests[1]
+		if first.CachedTokens != 0 || second.CachedTokens == 0 || second.CachedTokens%16 != 0 || second.CachedTokens > second.PromptTokens {
+			t.Errorf("of %d prompt tokens the cache had %d, then %d", second.PromptTokens, first.CachedTokens, second.CachedTokens)
+		}
+	})
+}
+
 func TestALogThatWasCutOffIsReadAsFarAsItGoes(t *testing.T) {
 	whole := `{"format":"sweetspot-simulator-log/1","clock_id":"c","model":"m"}` + "\n" + `{"request_id":"a"}` + "\n"
 	for _, want := range []struct {
