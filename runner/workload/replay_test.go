@@ -13,38 +13,45 @@ import (
 // replayed are the sources of session trees.
 func replayed(t testing.TB, cache string) map[string]*Source {
 	t.Helper()
+	spec, seed := chatSpec(cache), Seed{Run: "3f9a1c02"}
+	if cache == "salted" {
+		spec.Request.Cache, spec.Request.CacheSalt = "isolated", true
+	}
 	shape := plainShape()
 	shape.Turns, shape.OutputTokens = constant(5), constant(130)
-	chat, err := NewTree(shape, chatSpec(cache), Seed{Run: "3f9a1c02"}, Calibration{})
+	dag := readDAG(t, `{"session_id": "a", "pre_session_spawns": ["b"], "turns": [`+
+		strings.Join([]string{saying(`, "max_tokens": 130, "extra_body": {"min_tokens": 9}`), saying(""), saying(""), saying("")}, ", ")+`]}
+{"session_id": "b", "turns": [`+saying("")+`]}`)
+	file, err := NewDAG(dag, spec, seed, Calibration{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec := chatSpec(cache)
+	chat, err := NewTree(shape, spec, seed, Calibration{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	spec.Request.API = "completions"
-	text, err := NewTree(shape, spec, Seed{Run: "3f9a1c02"}, Calibration{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	turn := func(fields string) string {
-		return `{"messages": [{"role": "user", "content": "say \"it\""}]` + fields + `}`
-	}
-	file, err := NewDAG(readDAG(t, `{"session_id": "a", "pre_session_spawns": ["b"], "turns": [`+
-		strings.Join([]string{turn(`, "max_tokens": 130, "extra_body": {"min_tokens": 9}`), turn(""), turn(""), turn("")}, ", ")+`]}
-{"session_id": "b", "turns": [`+turn("")+`]}`), chatSpec(cache), Seed{Run: "3f9a1c02"}, Calibration{})
+	text, err := NewTree(shape, spec, seed, Calibration{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return map[string]*Source{"tree": chat, "tree as one prompt": text, "dag": file}
 }
 
-// promptIn is a body's prompt as text, each message closed.
+// saying is a turn of a file.
+func saying(fields string) string {
+	return `{"messages": [{"role": "user", "content": "say \"it\""}]` + fields + `}`
+}
+
+// promptIn is a body's prompt as text, each message closed, behind its salt.
 func promptIn(t testing.TB, r Request) (prompt string, limit any) {
 	t.Helper()
 	var body struct {
 		Prompt    string
 		Messages  []message
-		MaxTokens any `json:"max_tokens"`
-		MinTokens any `json:"min_tokens"`
+		MaxTokens any    `json:"max_tokens"`
+		MinTokens any    `json:"min_tokens"`
+		Salt      string `json:"cache_salt"`
 	}
 	if err := json.Unmarshal(r.Body, &body); err != nil {
 		t.Fatalf("%v in %s", err, r.Body)
@@ -52,6 +59,7 @@ func promptIn(t testing.TB, r Request) (prompt string, limit any) {
 	if body.MinTokens != nil && r.OutputTokens == 1 {
 		t.Errorf("a request for one token asks for %v at least", body.MinTokens)
 	}
+	body.Prompt = body.Salt + body.Prompt
 	for _, m := range body.Messages {
 		body.Prompt += "<" + m.Role + ">" + m.Content + "</>"
 	}
@@ -60,7 +68,7 @@ func promptIn(t testing.TB, r Request) (prompt string, limit any) {
 
 // The prompt that the cache is filled with begins that of the turn behind it, whichever turn a session starts at.
 func TestWhatFillsTheCacheBeginsTheNextPrompt(t *testing.T) {
-	for _, cache := range []string{"isolated", "shared"} {
+	for _, cache := range []string{"isolated", "shared", "salted"} {
 		for name, source := range replayed(t, cache) {
 			session, err := source.Session(measure.Measured, 0)
 			if err != nil {
@@ -95,7 +103,7 @@ func TestWhatFillsTheCacheBeginsTheNextPrompt(t *testing.T) {
 				whole, _ := promptIn(t, request)
 				rest, begins := strings.CutPrefix(whole, prefill)
 				if !begins || !strings.Contains(rest, answer.Text) {
-					t.Errorf("%s: turn %d fills the cache with %q; the next asks %q", name, i, prefill, whole)
+					t.Errorf("%s, %s: turn %d fills the cache with %q …; the next asks %q …, %d and %d bytes", name, cache, i, prefill[:40], whole[:40], len(prefill), len(whole))
 				}
 			}
 		}
