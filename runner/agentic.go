@@ -11,13 +11,6 @@ import (
 	"sweetspot/schema"
 )
 
-// Agentic replay: the load is met as if it had been there for long. Each lane starts inside a session, at a turn drawn from a share of its turns. A
-// burst of requests for one token each, in a phase of its own, first brings the prompts before those turns into the service's prefix cache; the
-// measured phase begins when the last of them has ended, and each lane goes on with its turn, after a drawn part of the pause before it: so lanes do
-// not go on all at once. Sessions that lanes start later begin at their first turn.
-//
-// What the turns before a lane's start forked is over, and what they were answered is what the workload takes for it: see [workload.Replay].
-
 // start is where a lane begins inside its session.
 type start struct {
 	turn    int               // of the root; the turns before are not sent
