@@ -71,7 +71,7 @@ func (s shape) session(path string, before []string, fault *atomic.Pointer[strin
 			build := func(body string) func([]workload.Answer) (workload.Request, error) {
 				return func(answers []workload.Answer) (workload.Request, error) {
 					if !answered(answers, expected) {
-						fault.Store(new(fmt.Sprintf("%s was built from the answers %q, want %q", body, answers, expected)))
+						fault.Store(new(fmt.Sprintf("%s was built from the answers %v, want %q", body, answers, expected)))
 					}
 					return workload.Request{Body: []byte(body), PromptTokens: 1, OutputTokens: 1}, nil
 				}

@@ -92,7 +92,7 @@ func TestWhatFillsTheCacheBeginsTheNextPrompt(t *testing.T) {
 				}
 				answer := turn.Replay.Answer()
 				if again := turn.Replay.Answer(); again != answer || seen[answer.Text] {
-					t.Errorf("%s: turn %d is taken to be answered %q, then %q", name, i, answer, again)
+					t.Errorf("%s: turn %d is taken to be answered %v, then %v", name, i, answer, again)
 				}
 				seen[answer.Text] = true
 				answers = append(answers, answer)
