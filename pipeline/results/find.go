@@ -3,99 +3,151 @@ package results
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 )
 
-// List gives the runs of a store, newest first. Those that can't be read are named in broken; directories that are no runs are passed over. A
-// store that is not there has none.
+// List opens all runs of a store, newest first. Those that can't be read are named in broken; directories that are no runs are passed over. A
+// store that is not there has none. [Entries] is faster.
 func List(store string) (runs []*Run, broken []error) {
-	entries, err := os.ReadDir(store)
+	entries, broken, err := Entries(store)
 	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, nil
-		}
-		return nil, []error{fmt.Errorf("listing runs: %w", err)}
+		return nil, []error{err}
 	}
 	for _, entry := range entries {
-		if !entry.IsDir() {
+		run, err := Open(entry.Dir)
+		if err != nil {
+			broken = append(broken, &Unreadable{entry.Dir, err})
 			continue
 		}
-		run, err := Open(filepath.Join(store, entry.Name()))
-		switch {
-		case err == nil:
-			runs = append(runs, run)
-		case !errors.Is(err, errNoRun):
-			broken = append(broken, err)
-		}
+		runs = append(runs, run)
 	}
-	slices.SortStableFunc(runs, func(a, b *Run) int { return b.manifest.CreatedAt.Compare(a.manifest.CreatedAt) })
 	return runs, broken
 }
 
-// Find opens the run that a person means by argument: a path, "latest", an id, a name (then the newest run that has it) or the start of one id.
+// Find opens the run that a person means by argument: a path, "latest", an id, a name (then the run that got it last) or the start of one id.
 // Runs of the store that can't be read are named in broken: one of them may be the one that was meant.
 func Find(store, argument string) (run *Run, broken []error, err error) {
-	if strings.ContainsRune(filepath.ToSlash(argument), '/') {
+	if isPath(argument) {
 		run, err = Open(argument)
 		return run, nil, err
 	}
-	runs, broken := List(store)
-	if run = meant(runs, argument); run != nil {
-		return run, broken, nil
+	if dir := filepath.Join(store, argument); runID.MatchString(argument) && isDir(dir) {
+		if run, err = Open(dir); !errors.Is(err, errNoRun) {
+			return run, nil, err
+		}
+	}
+	entries, broken, err := Entries(store)
+	if err != nil {
+		return nil, nil, err
+	}
+	if found := Meant(entries, argument); found != nil {
+		run, err = Open(found.Dir)
+		return run, broken, err
 	}
 	if run, err = Open(argument); err == nil {
 		return run, nil, nil
 	}
-	return nil, broken, notFound(store, argument, runs)
+	return nil, broken, notFound(store, argument, entries)
 }
 
-// meant is the run that argument names among runs, newest first; nil where it names none, or several by the start of their ids.
-func meant(runs []*Run, argument string) *Run {
-	if argument == "latest" && len(runs) > 0 {
-		return runs[0]
+func isPath(argument string) bool { return strings.ContainsRune(filepath.ToSlash(argument), '/') }
+
+func isDir(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.IsDir()
+}
+
+// Locate gives the directory of the run that a person means, whether it can be read or not: one that can't is known by its directory's name.
+func Locate(store, argument string) (dir string, err error) {
+	if isPath(argument) {
+		return argument, nil
 	}
-	ways := []func(*Run) bool{
-		func(r *Run) bool { return r.ID() == argument },
-		func(r *Run) bool { return r.manifest.Name == argument },
+	entries, broken, err := Entries(store)
+	if err != nil {
+		return "", err
 	}
-	for _, means := range ways {
-		if i := slices.IndexFunc(runs, means); i >= 0 {
-			return runs[i]
+	if argument != "latest" {
+		for _, err := range broken {
+			var of *Unreadable
+			if errors.As(err, &of) {
+				entries = append(entries, Entry{Dir: of.Dir, Heading: Heading{RunID: filepath.Base(of.Dir)}})
+			}
 		}
 	}
-	if begin := beginning(runs, argument); len(begin) == 1 {
-		return begin[0]
+	if found := Meant(entries, argument); found != nil {
+		return found.Dir, nil
+	}
+	return "", notFound(store, argument, entries)
+}
+
+// Meant is the run that argument names among entries, newest first; nil where it names none, or several by the start of their ids.
+func Meant(entries []Entry, argument string) *Entry {
+	if argument == "latest" && len(entries) > 0 {
+		return &entries[0]
+	}
+	if i := slices.IndexFunc(entries, func(e Entry) bool { return e.RunID == argument }); i >= 0 {
+		return &entries[i]
+	}
+	if named := Bearer(entries, argument); named != nil {
+		return named
+	}
+	if begin := beginning(entries, argument); len(begin) == 1 {
+		return &entries[begin[0]]
 	}
 	return nil
 }
 
-// beginning are the runs whose ids begin with argument.
-func beginning(runs []*Run, argument string) []*Run {
-	return slices.DeleteFunc(slices.Clone(runs), func(r *Run) bool { return argument == "" || !strings.HasPrefix(r.ID(), argument) })
+// Bearer is the run that a name means: of all that have it, the one that got it last. It is nil where none has it.
+func Bearer(entries []Entry, name string) *Entry {
+	var last *Entry
+	for i := range entries {
+		if entries[i].Name == name && name != "" && (last == nil || entries[i].named().After(last.named())) {
+			last = &entries[i]
+		}
+	}
+	return last
+}
+
+// beginning are the places of the runs whose ids begin with argument.
+func beginning(entries []Entry, argument string) []int {
+	var found []int
+	for i := range entries {
+		if argument != "" && strings.HasPrefix(entries[i].RunID, argument) {
+			found = append(found, i)
+		}
+	}
+	return found
 }
 
 // notFound says why argument names no run, and what does.
-func notFound(store, argument string, runs []*Run) error {
-	if matches := beginning(runs, argument); len(matches) > 1 {
-		return fmt.Errorf("finding run %s in %s: %d runs begin with it: %s", argument, store, len(matches), names(matches))
+func notFound(store, argument string, entries []Entry) error {
+	if matches := beginning(entries, argument); len(matches) > 1 {
+		var several []Entry
+		for _, i := range matches {
+			several = append(several, entries[i])
+		}
+		return fmt.Errorf("finding run %s in %s: %d runs begin with it: %s", argument, store, len(matches), names(several))
 	}
-	if len(runs) == 0 {
+	if len(entries) == 0 {
 		return fmt.Errorf("finding run %s: there are no runs in %s", argument, store)
 	}
-	return fmt.Errorf("finding run %s in %s: there is no such id, start of an id, or name; the newest are %s", argument, store, names(runs))
+	return fmt.Errorf("finding run %s in %s: there is no such id, start of an id, or name; the newest are %s", argument, store, names(entries))
 }
 
-func names(runs []*Run) string {
+func names(entries []Entry) string {
 	const most = 5
 	var listed []string
-	for _, run := range runs[:min(most, len(runs))] {
-		listed = append(listed, fmt.Sprintf("%s (%s)", run.ID(), run.manifest.Name))
+	for _, entry := range entries[:min(most, len(entries))] {
+		if entry.Name == "" {
+			listed = append(listed, entry.RunID)
+			continue
+		}
+		listed = append(listed, fmt.Sprintf("%s (%s)", entry.RunID, entry.Name))
 	}
-	if len(runs) > most {
+	if len(entries) > most {
 		listed = append(listed, "…")
 	}
 	return strings.Join(listed, ", ")

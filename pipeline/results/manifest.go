@@ -32,8 +32,9 @@ type Manifest struct {
 	SchemaVersion int              `json:"schema_version"`
 	RunID         string           `json:"run_id"`
 	CreatedAt     time.Time        `json:"created_at"`
-	Name          string           `json:"name"`   // of the preset
-	Status        Status           `json:"status"` // as last stored; [Run.Status] looks at the lock too
+	Name          string           `json:"name"`               // of the preset, or as a person renamed it
+	NamedAt       *time.Time       `json:"named_at,omitempty"` // when a person gave it that name; nil where it is the preset's
+	Status        Status           `json:"status"`             // as last stored; [Run.Status] looks at the lock too
 	Given         Given            `json:"preset"`
 	Normalised    *schema.Preset   `json:"preset_normalised"` // defaults filled in, trials expanded
 	Environment   []string         `json:"environment"`       // names of the variables that the preset reads

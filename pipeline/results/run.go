@@ -1,11 +1,6 @@
 package results
 
-import (
-	"os"
-	"path/filepath"
-
-	"github.com/gofrs/flock"
-)
+import "path/filepath"
 
 const lockFile = "lock"
 
@@ -35,20 +30,10 @@ func (r *Run) Manifest() Manifest { return r.manifest }
 
 // Status is how far the run is. A run that says it is running and that no process holds was killed.
 func (r *Run) Status() Status {
-	if r.manifest.Status == Running && !r.held() {
+	if r.manifest.Status == Running && !isHeld(r.dir) {
 		return Killed
 	}
 	return r.manifest.Status
-}
-
-// held reports whether a process holds the run for writing.
-func (r *Run) held() bool {
-	lock := flock.New(r.path(lockFile), flock.SetFlag(os.O_RDONLY))
-	free, err := lock.TryRLock()
-	if free {
-		lock.Unlock()
-	}
-	return !free && err == nil
 }
 
 func (r *Run) path(name string) string { return filepath.Join(r.dir, name) }
