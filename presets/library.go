@@ -1,7 +1,8 @@
-// Package presets keeps presets: those that ship with sweetspot.
+// Package presets keeps presets: those that ship with sweetspot, and views of the runs that a store keeps.
 //
-// The shipped ones lie in library and are embedded; each is complete, and says in its first line when to use it. The package only reads: validating
-// a preset is package schema's, running it package pipeline's.
+// The shipped ones lie in library and are embedded; each is complete, and says in its first line when to use it. A preset that was run is kept with its
+// run: [Runs] and [Get] say what came of it, from stored rows and the run's own rule. The package measures and chooses nothing: validating a preset is
+// package schema's, running it package pipeline's, storing runs package results'.
 package presets
 
 import (

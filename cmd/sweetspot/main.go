@@ -31,8 +31,8 @@ type cli struct {
 	Select    selectCmd    `cmd:"" help:"Choose again from a stored run with another rule; nothing is started."`
 	Report    reportCmd    `cmd:"" help:"Write stored runs as one HTML page."`
 	Export    exportCmd    `cmd:"" help:"Write tables of stored runs for other tools, or a notebook."`
-	Preset    presetCmd    `cmd:"" help:"Bring results from elsewhere into the store."`
 	Compare   compareCmd   `cmd:"" help:"Hold runs or trials against each other; nothing is started."`
+	Preset    presetCmd    `cmd:"" help:"List, show, rename, delete and import presets that were run."`
 	Schema    schemaCmd    `cmd:"" help:"Print the specification of presets."`
 	Simulate  simulateCmd  `cmd:"" help:"Serve the simulated GPU service, for any OpenAI client."`
 	Calibrate calibrateCmd `cmd:"" help:"Measure up to which load this machine can be trusted as a client."`

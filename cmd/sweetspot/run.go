@@ -10,6 +10,7 @@ import (
 
 	"sweetspot/pipeline"
 	"sweetspot/pipeline/results"
+	"sweetspot/presets"
 	"sweetspot/runner"
 	"sweetspot/runner/clock"
 	"sweetspot/runner/service"
@@ -21,6 +22,7 @@ type runCmd struct {
 	presetArgs
 	storeFlag
 	requireFlag
+	yesFlag
 	Resume *string `placeholder:"RUN" help:"Run what is not complete in that run of the same preset."`
 	Quiet  bool    `short:"q" help:"No progress."`
 	JSON   bool    `help:"Print the result as JSON."`
@@ -94,6 +96,9 @@ func (c *runCmd) open(p *process, preset *schema.Preset, plan *pipeline.Plan, te
 		if err != nil {
 			return nil, err
 		}
+		if err := c.mayTakeName(p, preset.Name); err != nil {
+			return nil, err
+		}
 		writer, err := results.Create(c.Store, manifest)
 		if err != nil {
 			return nil, err
@@ -147,6 +152,20 @@ func copyPrevious(to *results.Writer, plan *pipeline.Plan, open func(id string) 
 	return to, nil
 }
 
+// mayTakeName asks before a new run takes a name that a person gave to another run. A name that came from a preset moves on to its newest run unasked: nothing of the
+// earlier ones is lost, and running a preset again is what people do all day.
+func (c *runCmd) mayTakeName(p *process, name string) error {
+	entries, _, err := results.Entries(c.Store) // what can't be read has no name to lose
+	if err != nil {
+		return err
+	}
+	bearer := results.Bearer(entries, name)
+	if bearer == nil || bearer.NamedAt == nil {
+		return nil
+	}
+	return c.ask(p, fmt.Sprintf("the name %s was given to run %s with preset rename; shall it mean the new run", name, bearer.RunID))
+}
+
 func (c *runCmd) drive(ctx context.Context, p *process, plan *pipeline.Plan, writer *results.Writer, secrets service.Secrets) (*pipeline.Document, error) {
 	ctx, interrupted, done := p.untilInterrupted(ctx)
 	defer done()
@@ -159,8 +178,12 @@ func (c *runCmd) drive(ctx context.Context, p *process, plan *pipeline.Plan, wri
 	if err != nil {
 		return nil, err
 	}
+	stamp := writer.Stamp()
 	document, broken, err := pipeline.Read(writer.Run, nil)
 	p.warn(broken)
+	if err == nil && len(broken) == 0 {
+		_ = presets.Keep(writer.Run, stamp, document) // without it, listings read the tables
+	}
 	return document, err
 }
 

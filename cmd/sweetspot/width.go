@@ -12,10 +12,8 @@ const textWidth = 100
 
 // width is how many columns standard output has: the terminal's, else $COLUMNS, else textWidth.
 func (p *process) width() int {
-	if file, ok := p.stdout.(*os.File); ok {
-		if width, _, err := term.GetSize(int(file.Fd())); err == nil && width > 0 {
-			return width
-		}
+	if width := p.terminalWidth(); width > 0 {
+		return width
 	}
 	if text, ok := p.lookupEnv("COLUMNS"); ok {
 		if width, err := strconv.Atoi(text); err == nil && width > 0 {
@@ -29,4 +27,14 @@ func (p *process) width() int {
 func (p *process) isTerminal() bool {
 	file, ok := p.stderr.(*os.File)
 	return ok && term.IsTerminal(int(file.Fd()))
+}
+
+// terminalWidth is how many columns the terminal has that standard output is; 0 where it is none.
+func (p *process) terminalWidth() int {
+	if file, ok := p.stdout.(*os.File); ok {
+		if width, _, err := term.GetSize(int(file.Fd())); err == nil {
+			return width
+		}
+	}
+	return 0
 }

@@ -12,10 +12,9 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"github.com/gofrs/flock"
+	"golang.org/x/sync/errgroup"
 )
 
 // Entry is a run as a listing of its store sees it.
@@ -44,7 +43,15 @@ func Entries(store string) (entries []Entry, broken []error, err error) {
 	}
 	read := make([]Entry, len(dirs))
 	faults := make([]error, len(dirs))
-	inParallel(len(dirs), func(i int) { read[i], faults[i] = readEntry(dirs[i]) })
+	var reading errgroup.Group
+	reading.SetLimit(runtime.GOMAXPROCS(0))
+	for i, dir := range dirs {
+		reading.Go(func() error {
+			read[i], faults[i] = readEntry(dir)
+			return nil
+		})
+	}
+	_ = reading.Wait() // none gives an error
 	for i, fault := range faults {
 		switch {
 		case fault == nil:
@@ -72,20 +79,6 @@ func runDirs(store string) ([]string, error) {
 		}
 	}
 	return dirs, nil
-}
-
-// inParallel calls work with 0 to n-1, on every processor.
-func inParallel(n int, work func(i int)) {
-	var next atomic.Int64
-	var workers sync.WaitGroup
-	for range min(n, runtime.GOMAXPROCS(0)) {
-		workers.Go(func() {
-			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
-				work(int(i))
-			}
-		})
-	}
-	workers.Wait()
 }
 
 // readEntry reads a run's summary, or where none holds its manifest.

@@ -47,9 +47,11 @@ func TestASummaryHoldsUntilTheRunChanges(t *testing.T) {
 			m.Status = Failed
 			return writeManifest(dir, m)
 		},
-		"checksums":          func(dir string) error { return os.WriteFile(filepath.Join(dir, sumsFile), []byte("more\n"), fileMode) },
-		"a point":            func(dir string) error { return os.WriteFile(filepath.Join(dir, "points", "x.parquet"), nil, fileMode) },
-		"time of change":     func(dir string) error { return os.Chtimes(filepath.Join(dir, manifestFile), time.Time{}, time.Unix(1, 0)) },
+		"checksums": func(dir string) error { return os.WriteFile(filepath.Join(dir, sumsFile), []byte("more\n"), fileMode) },
+		"a point":   func(dir string) error { return os.WriteFile(filepath.Join(dir, "points", "x.parquet"), nil, fileMode) },
+		"time of change": func(dir string) error {
+			return os.Chtimes(filepath.Join(dir, manifestFile), time.Time{}, time.Unix(1, 0))
+		},
 		"the summary itself": func(dir string) error { return os.WriteFile(filepath.Join(dir, summaryFile), []byte("{"), fileMode) },
 		"no body": func(dir string) error {
 			run, err := Open(dir)

@@ -25,6 +25,56 @@ func Seconds(s float64) string { return SecondsTo(s, Digits) }
 // Percent writes a share with two significant digits, whole from 99.5 on: 0.5 %, 75 %, 148 %.
 func Percent(share float64) string { return PercentTo(share, Digits-1) }
 
+// Tokens writes a number of tokens in thousands or millions: as exact multiples of 1024 where it is one (131072 is 128K), else as decimal ones
+// (1500 is 1.5K).
+func Tokens(n int64) string {
+	const kilo, mega = 1 << 10, 1 << 20
+	switch v := float64(n); {
+	case n >= mega && n%mega == 0:
+		return Number(v/mega) + "M"
+	case n >= kilo && n%kilo == 0 && n < 1000*kilo:
+		return Number(v/kilo) + "K"
+	case v >= 999.5e3:
+		return Number(v/1e6) + "M"
+	case n >= 1000:
+		return Number(v/1e3) + "K"
+	}
+	return Number(float64(n))
+}
+
+// Range writes the least and the most of a figure, and one of them where they read the same.
+func Range(least, most string) string {
+	if least == most {
+		return least
+	}
+	return least + ".." + most
+}
+
+// Bars draws values as one bar each, the highest as high as can be, and a dot for one that is not known.
+func Bars(values []*float64) string {
+	const glyphs, none = "▁▂▃▄▅▆▇█", '·'
+	levels := []rune(glyphs)
+	known := func(v *float64) bool { return v != nil && *v >= 0 && !math.IsInf(*v, 1) }
+	var most float64
+	for _, v := range values {
+		if known(v) {
+			most = max(most, *v)
+		}
+	}
+	bars := make([]rune, len(values))
+	for i, v := range values {
+		switch {
+		case !known(v):
+			bars[i] = none
+		case most == 0:
+			bars[i] = levels[0]
+		default:
+			bars[i] = levels[int(math.Round(*v/most*float64(len(levels)-1)))]
+		}
+	}
+	return string(bars)
+}
+
 // Optional writes what v points to, and a dash where there is nothing.
 func Optional(v *float64, write func(float64) string) string {
 	if v == nil {

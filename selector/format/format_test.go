@@ -76,3 +76,34 @@ func TestApartTellsApart(t *testing.T) {
 		}
 	})
 }
+
+func TestTokens(t *testing.T) {
+	for n, want := range map[int64]string{
+		0: "0", 512: "512", 999: "999", 1000: "1K", 1024: "1K", 1500: "1.5K", 8192: "8K", 32000: "32K", 40960: "40K", 131072: "128K", 131000: "131K",
+		999400: "999K", 999500: "1M", 1000000: "1M", 1 << 20: "1M", 3 << 19: "1.57M", 10_000_000: "10M", 1000 << 10: "1.02M",
+	} {
+		if got := Tokens(n); got != want {
+			t.Errorf("%d: %s, want %s", n, got, want)
+		}
+	}
+}
+
+func TestBars(t *testing.T) {
+	ref := func(v float64) *float64 { return &v }
+	nan := math.NaN()
+	for want, values := range map[string][]*float64{
+		"":         nil,
+		"·":        {nil},
+		"█":        {ref(3)},
+		"▁":        {ref(0)},
+		"▅█·▁▂▄▄█": {ref(50), ref(100), nil, ref(7), ref(8), ref(49.9), ref(42), ref(100)},
+		"··█":      {&nan, ref(math.Inf(1)), ref(1)},
+	} {
+		if got := Bars(values); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	if got := Range("14", "92.7") + " " + Range("360ms", "360ms"); got != "14..92.7 360ms" {
+		t.Error(got)
+	}
+}

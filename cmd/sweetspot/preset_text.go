@@ -1,0 +1,183 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"sweetspot/presets"
+	"sweetspot/selector/format"
+)
+
+// runColumns are the columns of a list of runs.
+var runColumns = []string{"NAME", "ID", "CONSTRAINTS", "BENCHMARK", "TRIALS", "STATUS"}
+
+// printRuns writes a row for each run, with each of its trials below it where verbose, and what the marks mean.
+func printRuns(out io.Writer, width int, listing *presets.Listing, verbose bool) error {
+	if len(listing.Runs) == 0 {
+		_, err := fmt.Fprintln(out, "no runs")
+		return err
+	}
+	var rows [][]string
+	for i := range listing.Runs {
+		run := &listing.Runs[i]
+		rows = append(rows, []string{run.Name, run.ID, constraintsText(run.Constraints), benchmarkText(run.Benchmark), barsText(run.Trials), statusText(run)})
+		if verbose {
+			rows = append(rows, trialRows(run)...)
+		}
+	}
+	if err := printFitted(out, width, runColumns, rows); err != nil {
+		return err
+	}
+	return printMarks(out, width, rows)
+}
+
+func trialRows(run *presets.Listed) [][]string {
+	var rows [][]string
+	for i := range run.Trials {
+		trial := &run.Trials[i]
+		name := "  " + trial.TrialName
+		if run.Winner != nil && *run.Winner == trial.TrialID {
+			name = markSelected + " " + trial.TrialName
+		}
+		rows = append(rows, []string{name, "", "", benchmarkText(trial.Benchmark), barsText(run.Trials[i : i+1]), trial.Status})
+	}
+	return rows
+}
+
+// printMarks explains the marks that rows have.
+func printMarks(out io.Writer, width int, rows [][]string) error {
+	has := func(column int, sign string) bool {
+		return slices.ContainsFunc(rows, func(row []string) bool { return strings.Contains(row[column], sign) })
+	}
+	var lines []string
+	if has(3, "*") {
+		lines = append(lines, "* does not meet its limit; behind c= no point of the trial meets the limits")
+	}
+	if has(3, "?") {
+		lines = append(lines, "? context length as the service reports it; no request has filled it")
+	}
+	if slices.ContainsFunc(rows, func(row []string) bool { return strings.HasPrefix(row[0], markSelected+" ") }) {
+		lines = append(lines, "> the winning trial")
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	for i := range lines {
+		lines[i] = wrap(lines[i], width)
+	}
+	_, err := fmt.Fprintf(out, "\n%s\n", strings.Join(lines, "\n"))
+	return err
+}
+
+// shortNames are the names of caps and rates where there is little room.
+var shortNames = map[string]string{"concurrency": "c", "request_concurrency": "req", "prefill_concurrency": "prefill", "request_rate": "rate"}
+
+func constraintsText(c presets.Constraints) string {
+	words := []string{"data=" + strings.Join(c.Data, ",")}
+	for _, r := range c.Load {
+		words = append(words, shortNames[r.Name]+"="+format.Range(whole(r.Min), whole(r.Max)))
+	}
+	return strings.Join(words, " ")
+}
+
+// whole writes a cap with all its digits, and a rate with three.
+func whole(v float64) string {
+	if v == float64(int64(v)) {
+		return fmt.Sprint(int64(v))
+	}
+	return format.Number(v)
+}
+
+func benchmarkText(b *presets.Benchmark) string {
+	if b == nil {
+		return format.None
+	}
+	var words []string
+	if b.UserTokPerS.Min != nil {
+		words = append(words, "tps/user="+spanText(b.UserTokPerS, format.Number))
+	}
+	words = append(words, loadWords(b)...)
+	if b.TTFT.Min != nil {
+		name := "ttft"
+		if b.TTFTStat != "p50" {
+			name += "_" + b.TTFTStat
+		}
+		words = append(words, name+"="+spanText(b.TTFT, format.Seconds))
+	}
+	if text := contextText(b.Context); text != "" {
+		words = append(words, "ctx="+text)
+	}
+	return strings.Join(words, " ")
+}
+
+// loadWords name the selected point.
+func loadWords(b *presets.Benchmark) []string {
+	breached := ""
+	if !b.Feasible {
+		breached = markBreached
+	}
+	var words []string
+	add := func(name string, limit *int64) {
+		if limit != nil {
+			words = append(words, fmt.Sprintf("%s=%d%s", shortNames[name], *limit, breached))
+		}
+	}
+	add("concurrency", b.Load.Concurrency)
+	add("request_concurrency", b.Load.RequestConcurrency)
+	add("prefill_concurrency", b.Load.PrefillConcurrency)
+	if b.Load.RequestRate != nil {
+		words = append(words, "rate="+whole(*b.Load.RequestRate)+breached)
+	}
+	return words
+}
+
+func spanText(s presets.Span, write func(float64) string) string {
+	mark := func(v float64, breached bool) string {
+		if breached {
+			return write(v) + markBreached
+		}
+		return write(v)
+	}
+	return format.Range(mark(*s.Min, s.MinBreached), mark(*s.Max, s.MaxBreached))
+}
+
+func contextText(c presets.Context) string {
+	var text string
+	switch {
+	case c.Tokens != nil:
+		text = format.Tokens(*c.Tokens)
+		if c.Reported {
+			text += "?"
+		}
+	case c.Breached:
+		text = format.None
+	}
+	if c.Breached {
+		text += markBreached
+	}
+	return text
+}
+
+func barsText(trials []presets.TrialBrief) string {
+	values := make([]*float64, len(trials))
+	for i := range trials {
+		if trials[i].Benchmark != nil {
+			values[i] = trials[i].Benchmark.OutputTokPerS
+		}
+	}
+	return format.Bars(values)
+}
+
+// statusText says how far a run is. A run of which a point failed is failed, whatever else was measured.
+func statusText(run *presets.Listed) string {
+	if run.Status == "failed" {
+		return run.Status
+	}
+	text := fmt.Sprintf("%s (%d/%d)", run.Status, run.TrialsDone, run.TrialsPlanned)
+	if run.Reproduced != nil && !*run.Reproduced {
+		text += " not reproduced"
+	}
+	return text
+}
