@@ -15,7 +15,7 @@ func command(args ...string) (stdout, stderr string, code int) {
 	var out, said bytes.Buffer
 	code = run(args, &process{
 		stdin: strings.NewReader(""), stdout: &out, stderr: &said, lookupEnv: func(string) (string, bool) { return "", false },
-		executable: os.Executable, notify: func(chan<- os.Signal) {},
+		executable: os.Executable, environ: func() []string { return nil }, notify: func(chan<- os.Signal) {},
 	})
 	return out.String(), said.String(), code
 }
@@ -23,12 +23,13 @@ func command(args ...string) (stdout, stderr string, code int) {
 // A run is listed while it is running, and neither deleted, renamed nor written by another meanwhile. The service holds its first answer back until
 // the test has looked.
 func TestARunningRunIsListedAndLeftAlone(t *testing.T) {
-	asked, answer := make(chan struct{}, 100), make(chan struct{})
-	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodPost {
-			asked <- struct{}{}
-			<-answer
+	asked, answer := make(chan struct{}, 1), make(chan struct{})
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		select {
+		case asked <- struct{}{}:
+		default:
 		}
+		<-answer
 		http.Error(w, "no", http.StatusTeapot)
 	}))
 	defer service.Close()
@@ -38,12 +39,17 @@ func TestARunningRunIsListedAndLeftAlone(t *testing.T) {
 	if err := os.WriteFile(preset, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ended := make(chan int)
+	ended, said := make(chan int, 1), ""
 	go func() {
-		_, _, code := command("run", "-q", preset, "--store", store)
+		text, _, code := command("run", "-q", preset, "--store", store)
+		said = text
 		ended <- code
 	}()
-	<-asked
+	select {
+	case <-asked:
+	case code := <-ended:
+		t.Fatalf("the run ended with exit %d before it asked anything: %s", code, said)
+	}
 	if out, said, code := command("preset", "list", "--store", store); code != 0 || said != "" || !strings.Contains(out, "running (0/1)") {
 		t.Errorf("exit %d: %s%s", code, out, said)
 	}
