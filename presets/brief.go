@@ -61,12 +61,14 @@ func Keep(run *results.Run, stamp results.Stamp, document *pipeline.Document) er
 	if err != nil {
 		return err
 	}
-	text, err := json.Marshal(keptBrief{briefVersion, brief})
+	text, err := encodeBrief(brief)
 	if err != nil {
 		return fmt.Errorf("summing up run %s: %w", run.ID(), err)
 	}
 	return run.WriteSummary(stamp, text)
 }
+
+func encodeBrief(brief Brief) ([]byte, error) { return json.Marshal(keptBrief{briefVersion, brief}) }
 
 // kept reads what [Keep] stored; false where it is of another version.
 func kept(body []byte) (Brief, bool) {

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 
 	"sweetspot/pipeline"
@@ -35,10 +37,30 @@ func commandOf(spec schema.Spec) (string, error) {
 	switch s := spec.Service; {
 	case s.Endpoint != nil:
 		return "", fmt.Errorf("sweetspot did not start the winner's service: it was running at %s", s.Endpoint.URL)
+	case s.Process != nil:
+		return processCommand(s.Process), nil
 	case s.Simulator != nil:
 		return simulatorCommand(s.Simulator, spec.Model)
 	}
 	return "", errors.New("the run does not say how its winner's service was started")
+}
+
+// processCommand is what a service was started with: the variables that the preset sets, and the words of its command. A port that was free stays ${PORT}.
+func processCommand(p *schema.Process) string {
+	var words []string
+	for _, name := range slices.Sorted(maps.Keys(p.Env)) {
+		value := shellQuoted(p.Env[name].Value)
+		if p.Env[name].Env != "" {
+			value = `"$` + p.Env[name].Env + `"`
+		}
+		words = append(words, name+"="+value)
+	}
+	words = append(words, p.Commands()[0])
+	line := schema.RedactText(strings.Join(words, " "))
+	if p.Port != nil {
+		line = strings.ReplaceAll(line, schema.PortPlace, fmt.Sprint(*p.Port))
+	}
+	return line
 }
 
 // simulatorCommand is what starts a simulated service by hand. What simulate has no flag for is told to it as the run told it, on standard input.

@@ -74,14 +74,23 @@ type summary struct {
 // WriteSummary keeps body, which is JSON, for listings. It holds until the directory is not what it was at stamp. A summary is never needed: where it can't be written,
 // listings read the tables.
 func (r *Run) WriteSummary(stamp Stamp, body []byte) error {
-	text, err := json.Marshal(summary{stamp, headingOf(&r.manifest), body})
+	text, err := r.SummaryText(stamp, body)
 	if err != nil {
-		return fmt.Errorf("summing up run %s: %w", r.ID(), err)
+		return err
 	}
 	return replace(r.path(summaryFile), func(w io.Writer) error {
-		_, err := w.Write(append(text, '\n'))
+		_, err := w.Write(text)
 		return err
 	})
+}
+
+// SummaryText is what [Run.WriteSummary] writes.
+func (r *Run) SummaryText(stamp Stamp, body []byte) ([]byte, error) {
+	text, err := json.Marshal(summary{stamp, headingOf(&r.manifest), body})
+	if err != nil {
+		return nil, fmt.Errorf("summing up run %s: %w", r.ID(), err)
+	}
+	return append(text, '\n'), nil
 }
 
 // readSummary gives the summary in dir if there is one that holds.
