@@ -1,21 +1,33 @@
 package main
 
-import "sweetspot/schema"
+import (
+	"errors"
 
-// schemaCmd prints the specification of presets.
+	"sweetspot/presets"
+	"sweetspot/schema"
+)
+
+// schemaCmd prints the specification of presets, and of documents.
 type schemaCmd struct {
-	JSONSchema bool `name:"json-schema" help:"As JSON Schema, for editors; rules between fields are left out there."`
+	Of         string `default:"preset" enum:"preset,get,list" placeholder:"WHAT" help:"What is specified: preset, or the documents of preset get --json and preset list --json (get, list), as JSON Schema."`
+	JSONSchema bool   `name:"json-schema" help:"As JSON Schema, for editors; rules between fields are left out there."`
 }
 
 // Run is the command.
 func (c *schemaCmd) Run(p *process) error {
-	text := schema.Source()
-	if c.JSONSchema {
-		var err error
-		if text, err = schema.JSONSchema(); err != nil {
-			return err
-		}
+	text, err := c.text()
+	_, written := p.stdout.Write(text)
+	return errors.Join(err, written)
+}
+
+func (c *schemaCmd) text() ([]byte, error) {
+	switch {
+	case c.Of == "get":
+		return presets.GotSchema()
+	case c.Of == "list":
+		return presets.ListingSchema()
+	case c.JSONSchema:
+		return schema.JSONSchema()
 	}
-	_, err := p.stdout.Write(text)
-	return err
+	return schema.Source(), nil
 }
