@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	jsonv2 "github.com/go-json-experiment/json"
+
 	"sweetspot/pipeline"
 	"sweetspot/pipeline/results"
 	"sweetspot/schema"
@@ -73,7 +75,7 @@ func encodeBrief(brief Brief) ([]byte, error) { return json.Marshal(keptBrief{br
 // kept reads what [Keep] stored; false where it is of another version.
 func kept(body []byte) (Brief, bool) {
 	var read keptBrief
-	if body == nil || json.Unmarshal(body, &read) != nil || read.Version != briefVersion {
+	if body == nil || jsonv2.Unmarshal(body, &read) != nil || read.Version != briefVersion {
 		return Brief{}, false
 	}
 	return read.Brief, true

