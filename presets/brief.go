@@ -104,15 +104,15 @@ func briefOf(run *results.Run, d *pipeline.Document) (Brief, error) {
 	if err != nil {
 		return Brief{}, err
 	}
-	if len(plan.Trials) != len(d.Trials) {
+	if len(plan.Trials)+len(plan.Previous) != len(d.Trials) {
 		return Brief{}, errors.New("the plan and the document are not of one run")
 	}
-	brief := Brief{TrialsPlanned: len(d.Trials), Winner: d.Winner, Constraints: constraintsOf(run, plan), Trials: []TrialBrief{}}
+	brief := Brief{TrialsPlanned: len(plan.Trials), Winner: d.Winner, Constraints: constraintsOf(run, plan), Trials: []TrialBrief{}}
 	for i := range d.Trials {
 		trial := &d.Trials[i]
 		benchmark := benchmarkOf(trial)
 		brief.Trials = append(brief.Trials, TrialBrief{trial.TrialID, trial.TrialName, trial.Status, benchmark})
-		if trial.Status != "incomplete" {
+		if trial.Status != "incomplete" && i < len(plan.Trials) { // not those of earlier runs
 			brief.TrialsDone++
 		}
 		if d.Winner != nil && trial.TrialID == *d.Winner {
