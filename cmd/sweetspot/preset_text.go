@@ -172,10 +172,10 @@ func barsText(trials []presets.TrialBrief) string {
 
 // statusText says how far a run is. A run of which a point failed is failed, whatever else was measured.
 func statusText(run *presets.Listed) string {
-	if run.Status == "failed" {
-		return run.Status
+	text := run.Status
+	if run.Status != "failed" {
+		text += fmt.Sprintf(" (%d/%d)", run.TrialsDone, run.TrialsPlanned)
 	}
-	text := fmt.Sprintf("%s (%d/%d)", run.Status, run.TrialsDone, run.TrialsPlanned)
 	if run.Reproduced != nil && !*run.Reproduced {
 		text += " not reproduced"
 	}
