@@ -6,6 +6,7 @@ import (
 
 	"sweetspot/pipeline/results"
 	"sweetspot/schema"
+	"sweetspot/selector"
 	"sweetspot/selector/compare"
 )
 
@@ -24,7 +25,10 @@ func Sides(run *results.Run, rule *results.Rule) (sides []compare.Side, broken [
 		verdict := &document.Trials[i]
 		side := compare.Side{RunID: run.ID(), RunName: manifest.Name, Verdict: *verdict, Facts: map[string]string{}}
 		trial := trialNamed(manifest.Normalised, verdict.TrialName)
-		if trial == nil { // it was copied from another run, or comes from another tool: what it was stands elsewhere
+		if trial == nil { // it was copied from another run, or comes from another tool: its rows say what it was
+			if err := compare.Flatten(side.Facts, "imported", elsewhere(verdict)); err != nil {
+				return nil, nil, fmt.Errorf("reading what run %s was: %w", run.ID(), err)
+			}
 			sides = append(sides, side)
 			continue
 		}
@@ -95,4 +99,16 @@ func client(manifest *results.Manifest) map[string][]string {
 		}
 	}
 	return all
+}
+
+// elsewhere is what the rows of a trial from elsewhere say of it.
+func elsewhere(verdict *selector.Verdict) map[string]any {
+	said := map[string]any{"workload": verdict.Workload}
+	for _, p := range verdict.Points {
+		said["model"] = p.Medians.Model
+		if p.Medians.Source != nil {
+			said["measured_by"] = *p.Medians.Source
+		}
+	}
+	return said
 }

@@ -243,3 +243,17 @@ func TestTheSameLoadAgainIsARepeat(t *testing.T) {
 		t.Errorf("uneven repeats: %v", err)
 	}
 }
+
+// A comparison says which tool measured a run and what it asked.
+func TestCompareSaysWhoMeasured(t *testing.T) {
+	run, _ := load(t, Options{}, "vllm-bench/openai-c1.json")
+	sides, broken, err := pipeline.Sides(run, nil)
+	if err != nil || len(broken) > 0 || len(sides) != 1 {
+		t.Fatal(err, broken, sides)
+	}
+	for name, want := range map[string]string{"imported.measured_by": "vllm bench serve", "imported.model": "tiny"} {
+		if got := sides[0].Facts[name]; !strings.Contains(got, want) {
+			t.Errorf("%s is %s", name, got)
+		}
+	}
+}
