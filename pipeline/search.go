@@ -86,7 +86,7 @@ type searching struct {
 	service *starter
 	waiting map[results.PointRepeat]measure.Point // stored by earlier executions, and not come to yet
 
-	fault    error // why the service can't be driven
+	given    bool // up: the service can't be driven at all
 	measured bool
 }
 
@@ -94,7 +94,7 @@ type searching struct {
 func (s *searching) step(ctx context.Context) (more bool, err error) {
 	verdict := judgeTrial(s.trial, s.stored(s.trial), s.plan.Rule)
 	next, _ := selector.NextOf(s.trial.Search.Search, s.trial.Repeats, verdict)
-	if next.Load == 0 || s.fault != nil {
+	if next.Load == 0 || s.given {
 		s.ended[s.trial.ID] = true
 		return false, nil
 	}
@@ -123,14 +123,14 @@ func (s *searching) measureNext(ctx context.Context, job Job, why string) (more 
 		s.observe(TrialStarted{s.trial})
 	}
 	running, before, fault := s.service.ready(ctx, s.trial, job)
-	s.fault = fault
-	if s.fault != nil && s.stopped(ctx) {
+	if fault != nil && s.stopped(ctx) {
 		return false, nil
 	}
 	s.observe(PointStarted{Job: job, Index: s.index, Total: s.total, AtMost: true, Why: why})
 	s.index++
 	defer s.service.measured(job)
-	return true, s.point(ctx, running, before, job, s.fault)
+	s.given = fault != nil && !s.service.mayRecover()
+	return true, s.point(ctx, running, before, job, fault)
 }
 
 // pointOf is the trial's point of a searched load, which it has from then on.

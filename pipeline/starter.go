@@ -53,6 +53,9 @@ func (s *starter) ready(ctx context.Context, trial *Trial, job Job) (Service, Pr
 	return s.service, s.before, s.refused
 }
 
+// mayRecover reports whether the service, which could not be had, is tried again for the next job.
+func (s *starter) mayRecover() bool { return s.err == nil && s.service == nil }
+
 // renewed reports whether the preset has a fresh service for the next job after the last.
 func renewed(last, next Job) bool {
 	process := next.Spec.Service.Process
