@@ -3,6 +3,7 @@ package presets
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -68,13 +69,19 @@ type Workload struct {
 type Metrics measure.Point
 
 // notMetrics are the columns that say what was measured and not what came of it.
-var notMetrics = []string{"run_id", "trial_id", "trial_name", "point_id", "repeat", "attempt", "stage", "status", "reason", "workload", "model", "started_ns", "finished_ns",
-	"started_at", "clock_id", "steady_start_ns", "steady_end_ns", "concurrency", "request_concurrency", "warmup_request_concurrency", "agentic_warmup_request_concurrency",
-	"prefill_concurrency", "request_rate", "asked_request_concurrency", "asked_warmup_request_concurrency", "asked_prefill_concurrency", "cache", "ignore_eos"}
+func notMetrics() []string {
+	names := []string{"status", "reason", "workload", "model", "started_ns", "finished_ns", "started_at", "clock_id", "steady_start_ns", "steady_end_ns", "cache", "ignore_eos"}
+	for _, row := range []reflect.Type{reflect.TypeFor[measure.Keys](), reflect.TypeFor[schema.PointLoad]()} {
+		for _, column := range measure.Columns(row) {
+			names = append(names, column.Name)
+		}
+	}
+	return names
+}
 
 // MarshalJSON writes the figures as results do.
 func (m Metrics) MarshalJSON() ([]byte, error) {
-	return measure.MarshalRow(measure.Point(m), notMetrics...)
+	return measure.MarshalRow(measure.Point(m), notMetrics()...)
 }
 
 // Get reads a run from its tables. Tables that can't be read are named in broken.

@@ -110,8 +110,9 @@ func add(made object, name string, of any, doc string, required bool) {
 // metricsSchema has a field for each column that is a figure. More may come with later versions.
 func metricsSchema() (any, error) {
 	made := object{"type": "object", "properties": object{}, "required": []string{}}
+	described := notMetrics()
 	for _, column := range measure.Columns(reflect.TypeFor[measure.Point]()) {
-		if slices.Contains(notMetrics, column.Name) {
+		if slices.Contains(described, column.Name) {
 			continue
 		}
 		of, err := schemaOf(column.Type)
