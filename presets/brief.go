@@ -155,6 +155,10 @@ func constraintsOf(run *results.Run, plan *pipeline.Plan) Constraints {
 		for _, point := range trial.Points {
 			made.take(point.PointLoad)
 		}
+		if search := trial.Search; search != nil { // its bounds
+			made.take(search.First.PointLoad)
+			made.take(search.Last.PointLoad)
+		}
 	}
 	return made
 }
