@@ -83,7 +83,7 @@ func (a Args) Words() []string {
 const (
 	PortPlace   = "${PORT}"   // the port it is to listen at
 	MatchPlace  = "${MATCH}"  // in url: what url_pattern found
-	OutputPlace = "${OUTPUT}" // in the command that stops: the last line that start wrote
+	OutputPlace = "${OUTPUT}" // in the commands that stop and log: the last line that start wrote
 	argsPlace   = "${ARGS}"   // a word of a command: the flags
 )
 

@@ -42,7 +42,10 @@ func (c *initCmd) Run(ctx context.Context, p *process) error {
 		if err != nil {
 			return exit{exitUsage, err}
 		}
-		return c.write(p, preset.Text)
+		if err := c.write(p, preset.Text); err != nil {
+			return err
+		}
+		return showCommands(p, c.File, preset.Text)
 	case c.URL == "":
 		return exit{exitUsage, errors.New("init needs --url, the base of a running service's API, or --from, a preset that ships with sweetspot")}
 	}
@@ -51,6 +54,20 @@ func (c *initCmd) Run(ctx context.Context, p *process) error {
 		return err
 	}
 	return c.write(p, text)
+}
+
+// showCommands says what a preset that was copied starts.
+func showCommands(p *process, file string, text []byte) error {
+	preset, err := schema.Read(file, text, schema.Options{})
+	if err != nil {
+		return err
+	}
+	plan, err := planOf(preset)
+	if err != nil {
+		return err
+	}
+	printCommands(p.stdout, plan)
+	return nil
 }
 
 func listPresets(p *process) error {

@@ -49,6 +49,9 @@ func launch(ctx context.Context, spec *schema.Process, o Options) (*Service, err
 	s.facts["service_started_in_s"] = strconv.FormatFloat(took.Seconds(), 'f', 1, 64)
 	s.facts["service_command"] = spec.Commands()[0]
 	o.Note(fmt.Sprintf("the service is up at %s after %v (process %d)", safe(s.URLs[0]), took.Round(100*time.Millisecond), running.group))
+	if !adopts {
+		o.Note("on this system a process that leaves the service's process group is not found when the service is ended")
+	}
 	return s, nil
 }
 

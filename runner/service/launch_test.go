@@ -205,15 +205,17 @@ func TestWhyACommandDoesNotBecomeAService(t *testing.T) {
 	}
 	defer listener.Close()
 	taken := int64(listener.Addr().(*net.TCPAddr).Port)
-	short := schema.Ready{Path: "/health", Timeout: schema.Duration(500 * time.Millisecond)}
+	short := schema.Ready{Path: "/health", Timeout: schema.Duration(2 * time.Second)}
 	for _, want := range []struct {
 		name    string
 		change  func(*schema.Process)
 		message string
 	}{
 		{"ends", func(p *schema.Process) { p.Command = self("nothing") }, "ended by itself (exit status 1): as nothing: the disk is on fire"},
-		{"never ready", func(p *schema.Process) { p.Command, p.Ready = self("load"), short },
-			"it was not ready after 500ms: asking http://127.0.0.1:PORT/health: dial tcp 127.0.0.1:PORT: connect: connection refused; it wrote last: loading weights 10 %"},
+		{"never ready", func(p *schema.Process) {
+			p.Command, p.Ready = []string{"sh", "-c", `printf 'loading \033[31mweights\033[0m 10 %%\n'; exec sleep 600`}, short
+		},
+			"it was not ready after 2s: asking http://127.0.0.1:PORT/health: dial tcp 127.0.0.1:PORT: connect: connection refused; it wrote last: loading weights 10 %"},
 		{"no such program", func(p *schema.Process) { p.Command = []string{"no-such-program"} }, "looking for the command no-such-program: executable file not found in $PATH"},
 		{"port taken", func(p *schema.Process) { p.Port = &taken }, "is taken, or may not be used: set another service.process.port"},
 		{"no variable", func(p *schema.Process) { p.Env = map[string]schema.Header{"A": {Env: "NOT_SET"}} },

@@ -115,7 +115,7 @@ func (s *supervisor) run() error {
 	case s.orders.Returns && ended && status.ExitStatus() == 0:
 		returned := output.end()
 		s.say(report{Returned: &returned})
-		s.serve()
+		s.serve(returned)
 		s.takeDown(returned)
 	case ended:
 		s.say(report{Ended: describe(status)})
@@ -136,9 +136,9 @@ func (s *supervisor) patience(crashed bool) time.Duration {
 }
 
 // serve waits for the end of a service that a command brought up.
-func (s *supervisor) serve() {
+func (s *supervisor) serve(returned string) {
 	if len(s.orders.Log.Words) > 0 {
-		if _, _, err := s.start(s.orders.Log, false); err != nil {
+		if _, _, err := s.start(s.orders.Log.with(returned), false); err != nil {
 			fmt.Fprintln(s.output, "following the log:", err)
 		}
 	}
@@ -151,11 +151,7 @@ func (s *supervisor) takeDown(returned string) {
 	if !s.orders.Returns || len(s.orders.Stop.Words) == 0 {
 		return
 	}
-	stop := line{Path: s.orders.Stop.Path, Words: slices.Clone(s.orders.Stop.Words)}
-	for i, word := range stop.Words {
-		stop.Words[i] = strings.ReplaceAll(word, schema.OutputPlace, lastLine(returned))
-	}
-	pid, _, err := s.start(stop, false)
+	pid, _, err := s.start(s.orders.Stop.with(returned), false)
 	if err != nil {
 		s.say(report{Ended: "the command that stops the service: " + err.Error()})
 		return
@@ -167,6 +163,15 @@ func (s *supervisor) takeDown(returned string) {
 	case status.ExitStatus() != 0:
 		s.say(report{Ended: "the command that stops the service: " + describe(status)})
 	}
+}
+
+// with is a command line with the last line of what the command wrote that returned.
+func (l line) with(returned string) line {
+	words := slices.Clone(l.Words)
+	for i, word := range words {
+		words[i] = strings.ReplaceAll(word, schema.OutputPlace, lastLine(returned))
+	}
+	return line{l.Path, words}
 }
 
 func lastLine(text string) string {

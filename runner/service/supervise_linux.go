@@ -9,6 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// adopts is whether a supervisor finds processes that leave their group and parent.
+const adopts = true
+
 // adopt makes this process the parent of every process below it whose own parent has ended, so that none can leave it.
 func adopt() error { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }
 
