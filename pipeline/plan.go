@@ -86,6 +86,9 @@ func (j Job) LoadKey() string {
 	if j.Load.RequestRate != nil {
 		set = append(set, fmt.Sprintf("request_rate=%g", *j.Load.RequestRate))
 	}
+	if j.Load.ReplaySpeed != nil {
+		set = append(set, fmt.Sprintf("replay_speed=%g", *j.Load.ReplaySpeed))
+	}
 	slices.Sort(set)
 	return strings.Join(set, " ")
 }
@@ -129,7 +132,7 @@ func newTrial(preset *schema.Preset, t schema.Trial, loads []schema.PointLoad) (
 		return trial, err
 	}
 	for _, load := range loads {
-		point, err := newPoint(hashed, preset, load)
+		point, err := newPoint(hashed, preset, load, t.Extent)
 		if err != nil {
 			return trial, err
 		}
@@ -138,13 +141,16 @@ func newTrial(preset *schema.Preset, t schema.Trial, loads []schema.PointLoad) (
 	return trial, nil
 }
 
-func newPoint(trial identity, preset *schema.Preset, load schema.PointLoad) (Point, error) {
+func newPoint(trial identity, preset *schema.Preset, load schema.PointLoad, extent schema.Extent) (Point, error) {
 	point := Point{PointLoad: load, Duration: preset.Load.Duration, WarmupRequests: warmupRequests(load)}
 	if preset.Load.WarmupRequests != nil {
 		point.WarmupRequests = *preset.Load.WarmupRequests
 	}
 	if point.Duration == nil {
 		n := measuredRequests(preset.Load, preset.Limits, slotsKeptFull(load))
+		if load.ReplaySpeed != nil && preset.Load.Requests == nil && extent.Requests > 0 {
+			n = extent.Requests // all of the trace
+		}
 		point.Requests = &n
 	}
 	id, err := trial.point(preset.Load, load)
@@ -153,17 +159,21 @@ func newPoint(trial identity, preset *schema.Preset, load schema.PointLoad) (Poi
 }
 
 // warmupRequests is how many requests a point is warmed up with where the preset does not say: one for each lane, or those of a second of an open
-// loop, whose service takes as many as come.
+// loop, whose service takes as many as come, or a few of a trace.
 func warmupRequests(load schema.PointLoad) int64 {
-	if load.RequestRate != nil {
+	const ofTrace = 8
+	switch {
+	case load.RequestRate != nil:
 		return int64(math.Ceil(*load.RequestRate))
+	case load.ReplaySpeed != nil:
+		return ofTrace
 	}
 	return load.Lanes()
 }
 
 // slotsKeptFull is how many slots the load keeps full: none in an open loop, whose caps are limits that it should seldom reach.
 func slotsKeptFull(load schema.PointLoad) int64 {
-	if load.RequestRate != nil {
+	if load.Open() {
 		return 0
 	}
 	return load.Slots()

@@ -33,7 +33,7 @@ func newSearch(trial identity, preset *schema.Preset) (*Search, error) {
 		}
 		one := *preset
 		one.Load = at
-		return newPoint(trial, &one, loads[0])
+		return newPoint(trial, &one, loads[0], schema.Extent{})
 	}
 	var err error
 	if s.First, err = s.point(s.From); err != nil {

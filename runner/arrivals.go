@@ -22,16 +22,59 @@ const (
 // One goroutine starts them all, in order, and waits with each until its first request is dispatched: arrivals that wait behind it are instants
 // not yet looked at, and take no memory.
 func (e *engine) arrivals() {
-	rate, arrivals, seed := *e.point.Load.RequestRate, e.point.Arrivals, uint64(e.point.Seed)
 	if e.warmup != nil {
-		e.arrive(arrivals.Offsets(rate, durationOf(e.point.RampUp), seed^warmupStream), e.started, e.warmup)
+		e.arrive(e.offsets(e.warmup, durationOf(e.point.RampUp), warmupStream), e.started, e.warmup)
 	}
 	select {
 	case <-e.handedOver:
 	case <-e.dispatching.Done():
 		return
 	}
-	e.arrive(arrivals.Offsets(rate, 0, seed^measuredStream), e.measuredStart(), e.measured)
+	e.arrive(e.offsets(e.measured, 0, measuredStream), e.measuredStart(), e.measured)
+}
+
+// offsets is when the sessions of a phase are due since its start: drawn, or those of a trace.
+func (e *engine) offsets(f *feed, ramp time.Duration, stream uint64) iter.Seq[time.Duration] {
+	if rate := e.point.Load.RequestRate; rate != nil {
+		return e.point.Arrivals.Offsets(*rate, ramp, uint64(e.point.Seed)^stream)
+	}
+	return func(yield func(time.Duration) bool) { e.replay(f, yield) }
+}
+
+// replay gives when each session of a trace is due, which is made by then: a trace is not read while a request waits to be sent. When nothing more
+// is dispatched, it goes on with what else was due.
+func (e *engine) replay(f *feed, yield func(time.Duration) bool) {
+	n := int64(0)
+	if e.pending != nil && e.pending.phase == measure.Warmup && f.phase != measure.Warmup {
+		e.pending = nil // it was to start when warmup ended
+	}
+	for ; f.limit == 0 || n < f.limit; n++ {
+		if e.pending == nil {
+			made, ok := e.take()
+			if !ok {
+				break
+			}
+			e.pending = &made
+		}
+		if e.pending.phase != f.phase { // warmup is over
+			return
+		}
+		if !yield(e.pending.session.Due) {
+			return
+		}
+		if e.pending != nil { // it was not started: nothing more is
+			n++
+			break
+		}
+	}
+	if n == f.limit && f.limit > 0 {
+		return
+	}
+	for due := range e.deps.Due(f.phase, n) {
+		if !yield(due) {
+			return
+		}
+	}
 }
 
 func (e *engine) measuredStart() clock.Instant {
@@ -71,7 +114,7 @@ func (e *engine) arrival(at, blocked clock.Instant, f *feed) (clock.Instant, boo
 	if !e.sleepUntil(at, over) {
 		return blocked, false
 	}
-	next, ok := e.take()
+	next, ok := e.starting()
 	if !ok {
 		return blocked, false
 	}
@@ -86,6 +129,16 @@ func (e *engine) arrival(at, blocked clock.Instant, f *feed) (clock.Instant, boo
 		blocked = e.clock.Now()
 	}
 	return blocked, !t.refused
+}
+
+// starting is the session that starts now.
+func (e *engine) starting() (item, bool) {
+	if e.pending == nil {
+		return e.take()
+	}
+	next := *e.pending
+	e.pending = nil
+	return next, true
 }
 
 // drop counts an arrival that was not dispatched; false where it was not due in the measured phase.

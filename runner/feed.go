@@ -10,12 +10,14 @@ import (
 
 // ahead is how many sessions of a phase are made ahead of the load: as many as can start at once, within reason.
 const (
-	leastAhead = 16
-	mostAhead  = 1024
+	leastAhead  = 16
+	mostAhead   = 1024
+	replayAhead = 256 // of a trace, which comes in bursts
 )
 
 // item is a session made ahead, with its first request.
 type item struct {
+	phase   measure.Phase // for which it was made
 	session *workload.Session
 	first   *workload.Request // of the root's first turn; nil where that sends nothing
 	start   *start            // where the session begins inside; nil where it does not
@@ -81,7 +83,7 @@ func (e *engine) prepare(phase measure.Phase, index int64) (item, error) {
 	if !plain(session) {
 		e.shaped.Store(true)
 	}
-	made := item{session: session, brief: e.point.Agentic.On() && phase == measure.Warmup}
+	made := item{phase: phase, session: session, brief: e.point.Agentic.On() && phase == measure.Warmup}
 	if e.point.Agentic.On() && phase == measure.Measured && index < e.point.Load.Lanes() {
 		if made.start, err = e.point.startInside(session, index); err != nil || made.start.turn > 0 {
 			return made, err

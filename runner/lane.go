@@ -41,6 +41,7 @@ func (e *engine) lane(n int64) {
 func (e *engine) run(t *tree, next item, ready clock.Instant) (ended clock.Instant) {
 	defer func() { ended = e.close(t) }()
 	defer t.settle(true, false) // of one that ended before it came to its first request
+	t.due = ready
 	if next.start != nil {
 		e.resume(t, next.session, next.start, next.first, ready)
 		return

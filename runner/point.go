@@ -3,6 +3,8 @@ package runner
 import (
 	"context"
 	"fmt"
+	"iter"
+	"time"
 
 	"sweetspot/runner/clock"
 	"sweetspot/runner/measure"
@@ -32,15 +34,19 @@ type Cancel struct {
 	After schema.Duration `json:"after"` // since the dispatch; requests that ended before are what they are
 }
 
-// open reports whether the load is given as a rate.
-func (p Point) open() bool { return p.Load.RequestRate != nil }
+// open reports whether sessions start at given instants.
+func (p Point) open() bool { return p.Load.Open() }
 
 // check says why the point can't be run; nil where it can.
 func (p Point) check() error {
 	switch {
-	case p.open() && !(*p.Load.RequestRate > 0):
+	case p.Load.RequestRate != nil && p.Load.ReplaySpeed != nil:
+		return fmt.Errorf("a point has a request_rate or a replay_speed, not both")
+	case p.Load.RequestRate != nil && !(*p.Load.RequestRate > 0):
 		return fmt.Errorf("request_rate must be above 0, not %v", *p.Load.RequestRate)
-	case p.open() && p.Arrivals.Check() != nil:
+	case p.Load.ReplaySpeed != nil && !(*p.Load.ReplaySpeed > 0):
+		return fmt.Errorf("replay_speed must be above 0, not %v", *p.Load.ReplaySpeed)
+	case p.Load.RequestRate != nil && p.Arrivals.Check() != nil:
 		return p.Arrivals.Check()
 	case !p.open() && p.Load.Lanes() < 1:
 		return fmt.Errorf("a closed loop needs concurrency or request_concurrency")
@@ -67,6 +73,9 @@ type Deps struct {
 	// Sessions makes a session of a phase, warmup or measured. It is called from one goroutine per phase, ahead of the load, for index 0, 1, …; the
 	// hold phase goes on with those of the measured one, with the first of which agentic replay warms the cache. An error aborts the point.
 	Sessions func(phase measure.Phase, index int64) (*workload.Session, error)
+	// Due gives when the sessions of a phase from an index on are due, since the phase's start, at the point's replay_speed. It is asked for once nothing more is
+	// dispatched, to count what was due and never sent; nil but where there is a replay_speed.
+	Due func(phase measure.Phase, from int64) iter.Seq[time.Duration]
 	// Probe makes the request that fills the context of Point.ProbeTokens. It is called once, before the load, and not at all without ProbeTokens.
 	Probe func() (workload.Request, error)
 	Clock clock.Clock

@@ -26,6 +26,7 @@ type engine struct {
 	gates slots.Admission
 
 	warmup, measured *feed
+	pending          *item       // of a trace: the session that starts next; the goroutine of arrivals has it alone
 	shaped           atomic.Bool // a session was more than one request at once
 	probe            *workload.Request
 	sink             *sink
@@ -105,8 +106,11 @@ func stopWith(ctx context.Context) func() error {
 func (e *engine) startSupply(ctx context.Context) (stop func()) {
 	supplying, cancel := context.WithCancel(context.Background())
 	ahead := e.point.Load.Lanes()
-	if e.point.open() {
+	switch {
+	case e.point.Load.RequestRate != nil:
 		ahead = int64(*e.point.Load.RequestRate) // a second of it
+	case e.point.Load.ReplaySpeed != nil:
+		ahead = replayAhead
 	}
 	var limit int64
 	if e.point.ProbeTokens == 0 {

@@ -17,7 +17,8 @@ import (
 type tree struct {
 	lane, number int64
 	began        clock.Instant
-	slots        slots.Held // of the session
+	due          clock.Instant // the instant from which the session's turns count
+	slots        slots.Held    // of the session
 	failed       atomic.Bool
 	sent         int64 // requests; guarded by the engine's mu
 	brief        bool  // of warmup before agentic replay, with which it ends
@@ -149,6 +150,9 @@ func (e *engine) turn(
 	t *tree, turn *workload.Turn, pause time.Duration, answers []workload.Answer, request *workload.Request, ready clock.Instant,
 ) (workload.Answer, bool) {
 	scheduled, due := ready.Add(pause), max(ready, t.began).Add(pause) // a session that waited for its slot thinks all the same
+	if turn.NotBefore > 0 {
+		scheduled, due = max(scheduled, t.due.Add(turn.NotBefore)), max(due, max(t.due, t.began).Add(turn.NotBefore))
+	}
 	if request == nil && turn.Build != nil {
 		made, err := turn.Build(answers)
 		if err != nil {
@@ -158,7 +162,7 @@ func (e *engine) turn(
 		request = &made
 		scheduled = max(scheduled, e.clock.Now())
 	}
-	if pause > 0 {
+	if pause > 0 || turn.NotBefore > 0 {
 		t.settle(false, false)
 	}
 	if !e.sleepUntil(due, e.until(t).Done()) {

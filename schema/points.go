@@ -27,14 +27,14 @@ func (c Conflicts) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// caps are those of one point, and its rate. 0 is one that is not set.
+// caps are those of one point, and its rate or speed. 0 is one that is not set.
 type caps struct {
 	session, request, warmup, agentic, prefill int64
-	rate                                       float64
+	rate, speed                                float64
 }
 
 // Points are the points of l in ascending order: every combination of its swept caps, or with Zip their values step by step, a single value holding
-// in each step. A load that sets none of concurrency, request_concurrency and request_rate has the concurrencies 1, 2, 4, 8 and 16.
+// in each step. A load that sets none of concurrency, request_concurrency, request_rate and replay_speed has the concurrencies 1, 2, 4, 8 and 16.
 //
 // In every point prefill <= request <= session, where a cap that is not set is skipped (prefill is then held against session); the warmup caps
 // are request caps too, and prefill is at most the cap of each phase. Oversubscribe lifts request <= session. Clip lowers caps to the chain and merges
@@ -79,33 +79,34 @@ func (l Load) withDefaults() Load {
 	case l.Search != nil:
 	case len(l.RequestRate) > 0 && l.Arrivals == "":
 		l.Arrivals = "poisson"
-	case len(l.RequestRate) == 0 && len(l.Concurrency) == 0 && len(l.RequestConcurrency) == 0:
+	case len(l.RequestRate) == 0 && len(l.ReplaySpeed) == 0 && len(l.Concurrency) == 0 && len(l.RequestConcurrency) == 0:
 		l.Concurrency = []int64{1, 2, 4, 8, 16}
 	}
 	return l
 }
 
 // sweeps are the swept fields by the order in which points are sorted, with their names.
-func (l Load) sweeps() (values [6][]float64, names [6]string) {
+func (l Load) sweeps() (values [7][]float64, names [7]string) {
 	for i, swept := range [][]int64{l.Concurrency, l.RequestConcurrency, l.WarmupRequestConcurrency, l.AgenticWarmupRequestConcurrency, l.PrefillConcurrency} {
 		for _, value := range swept {
 			values[i] = append(values[i], float64(value))
 		}
 	}
-	values[5] = l.RequestRate
+	values[5], values[6] = l.RequestRate, l.ReplaySpeed
 	for i := range values {
 		if len(values[i]) == 0 {
 			values[i] = []float64{0}
 		}
 	}
-	return values, [6]string{
+	return values, [7]string{
 		"concurrency", "request_concurrency", "warmup_request_concurrency", "agentic_warmup_request_concurrency", "prefill_concurrency", "request_rate",
+		"replay_speed",
 	}
 }
 
 // capsOf are those of one value for each of the sweeps. A float64 holds each cap exactly.
-func capsOf(v [6]float64) caps {
-	return caps{int64(v[0]), int64(v[1]), int64(v[2]), int64(v[3]), int64(v[4]), v[5]}
+func capsOf(v [7]float64) caps {
+	return caps{int64(v[0]), int64(v[1]), int64(v[2]), int64(v[3]), int64(v[4]), v[5], v[6]}
 }
 
 // combinations are the points as asked for.
@@ -126,7 +127,7 @@ func (l Load) combinations() ([]caps, Conflicts) {
 			"them together"}}
 	}
 	combined := make([]caps, 0, count)
-	var chosen [6]float64
+	var chosen [7]float64
 	var choose func(i int)
 	choose = func(i int) {
 		if i == len(values) {
@@ -161,7 +162,7 @@ func (l Load) steps() ([]caps, Conflicts) {
 	}
 	var stepped []caps
 	for step := range count {
-		var c [6]float64
+		var c [7]float64
 		for i := range c {
 			value, fits := at(i, step)
 			if !fits {
@@ -209,6 +210,7 @@ func pointLoad(c, asked caps) PointLoad {
 		AgenticWarmupRequestConcurrency:      set(c.agentic),
 		PrefillConcurrency:                   set(c.prefill),
 		RequestRate:                          set(c.rate),
+		ReplaySpeed:                          set(c.speed),
 		AskedRequestConcurrency:              lowered(asked.request, c.request),
 		AskedWarmupRequestConcurrency:        lowered(asked.warmup, c.warmup),
 		AskedAgenticWarmupRequestConcurrency: lowered(asked.agentic, c.agentic),
@@ -232,7 +234,7 @@ func lowered(asked, effective int64) *int64 {
 
 // tooFew finds the points at which fewer requests are asked for than are kept in flight.
 func (l Load) tooFew(points []PointLoad) Conflicts {
-	if l.Requests == nil || len(l.RequestRate) > 0 {
+	if l.Requests == nil || len(l.RequestRate) > 0 || len(l.ReplaySpeed) > 0 {
 		return nil
 	}
 	var slots []int64

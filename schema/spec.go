@@ -24,6 +24,8 @@ type Trial struct {
 	Name string `json:"trial_name"` // "baseline", "baseline/max-num-seqs=64"; "default" where the preset names none
 	Axes []Axis `json:"axes,omitempty"`
 	Spec Spec   `json:"spec"`
+	// Extent is what the file of the workload holds; zero where it has none, or nobody has looked at it.
+	Extent Extent `json:"-"`
 }
 
 // Axis is one value of the matrix: the path it was set at, as written, and the value as compact JSON.
@@ -119,6 +121,8 @@ type Workload struct {
 	Sessions *Sessions `json:"sessions,omitempty"`
 	Tree     *Tree     `json:"tree,omitempty"`
 	DAG      *DAG      `json:"dag,omitempty"`
+	Trace    *Trace    `json:"trace,omitempty"`
+	Weka     *Weka     `json:"weka,omitempty"`
 }
 
 // Fixed asks for the same creative-writing text every time, cut to length.
@@ -229,6 +233,7 @@ type Load struct {
 	PrefillConcurrency              []int64   `json:"prefill_concurrency,omitempty"`
 	RequestRate                     []float64 `json:"request_rate,omitempty"` // sessions per second, of an open loop
 	Search                          *Search   `json:"search,omitempty"`       // in the place of a list of one of the caps
+	ReplaySpeed                     []float64 `json:"replay_speed,omitempty"` // of a trace, against its own time: an open loop
 	Course
 	Requests        *int64    `json:"requests,omitempty"` // measured requests of a point
 	RequestsPerSlot int64     `json:"requests_per_slot"`
@@ -277,6 +282,7 @@ type PointLoad struct {
 	AgenticWarmupRequestConcurrency      *int64   `json:"agentic_warmup_request_concurrency" doc:"the same cap in the cache-warmup burst of agentic replay; warmup_request_concurrency where null"`
 	PrefillConcurrency                   *int64   `json:"prefill_concurrency" doc:"cap on requests between dispatch and first token"`
 	RequestRate                          *float64 `json:"request_rate" doc:"sessions per second asked for, requests where each is one; null in a closed loop" unit:"1/s"`
+	ReplaySpeed                          *float64 `json:"replay_speed" doc:"how many times as fast as it was recorded a trace was replayed; null where it was not replayed by its times"`
 	AskedRequestConcurrency              *int64   `json:"asked_request_concurrency" doc:"request_concurrency as the preset asked for it, before clip lowered it; null where it was not lowered"`
 	AskedWarmupRequestConcurrency        *int64   `json:"asked_warmup_request_concurrency" doc:"warmup_request_concurrency as the preset asked for it, before clip lowered it; null where it was not lowered"`
 	AskedAgenticWarmupRequestConcurrency *int64   `json:"asked_agentic_warmup_request_concurrency" doc:"agentic_warmup_request_concurrency as the preset asked for it, before clip lowered it; null where it was not lowered"`
@@ -284,7 +290,7 @@ type PointLoad struct {
 }
 
 // Slots is what a closed loop keeps in flight: the smaller of concurrency and request_concurrency. One of them is set in every closed loop; in an open
-// one, which has a request_rate, both are limits and may be missing: it is then 0.
+// one, which has a request_rate or a replay_speed, both are limits and may be missing: it is then 0.
 // The prefill cap is not among them: a slot of it is free again at the first token, so it does not bound how many requests are in flight.
 func (p PointLoad) Slots() int64 {
 	return least(p.Concurrency, p.RequestConcurrency)
@@ -299,6 +305,9 @@ func (p PointLoad) WarmupCap() *int64 {
 func (p PointLoad) AgenticWarmupCap() *int64 {
 	return cmp.Or(p.AgenticWarmupRequestConcurrency, p.WarmupCap())
 }
+
+// Open reports whether sessions start at given instants, whatever has become of those before.
+func (p PointLoad) Open() bool { return p.RequestRate != nil || p.ReplaySpeed != nil }
 
 // Lanes is the number of lanes that a closed loop runs: concurrency, or where it is not set request_concurrency.
 func (p PointLoad) Lanes() int64 {

@@ -24,7 +24,7 @@ func Read(filename string, src []byte, opts Options) (*Preset, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &validator{definitions: defs, problems: problems, faults: map[string]Problems{}, digest: opts.Digest, digests: map[string]digested{}}
+	v := &validator{definitions: defs, problems: problems, faults: map[string]Problems{}, digest: opts.Digest, extent: opts.Extent, digests: map[string]digested{}}
 	v.override(root, opts)
 	v.replaceSearch(root)
 	preset, err := v.preset(root)
@@ -47,6 +47,7 @@ type validator struct {
 	overrides []override
 	faults    map[string]Problems // of values by their places, so that what many trials share is judged once
 	digest    func(Workload) (string, error)
+	extent    func(Workload) Extent
 	digests   map[string]digested // by workload
 }
 

@@ -20,6 +20,7 @@ func (v *validator) sweeps(n *node) {
 		sweep(v, n.get(name), zip, parseCap)
 	}
 	sweep(v, n.get("request_rate"), zip, parseRate)
+	sweep(v, n.get("replay_speed"), zip, parseRate)
 }
 
 func sweep[T quantity](v *validator, swept *node, zip bool, parse func(string) (T, error)) {
@@ -98,6 +99,9 @@ func (v *validator) load(root *node, common *settings, trials []Trial) {
 		blame("oversubscribe", "is for session trees that fork, which alone have more requests in flight than trees; "+
 			"the workload %s does not fork: leave it out", trials[i].Spec.Workload.Name())
 	}
+	if i := slices.IndexFunc(trials, func(t Trial) bool { return !v.timed(t) }); len(load.ReplaySpeed) > 0 && i >= 0 {
+		blame("replay_speed", "is for a trace that says when each of its requests began; the workload %s does not: leave it out", trials[i].Spec.Workload.described())
+	}
 	if load.Arrivals == "gamma" && load.Burstiness == nil {
 		blame("arrivals", "needs burstiness with gamma: the shape of its gaps, below 1 for bursts")
 	}
@@ -136,6 +140,12 @@ func (v *validator) warmup(load Load, trials []Trial, blame func(name, format st
 		return
 	}
 	blame("agentic_warmup_request_concurrency", "has no effect without agentic replay: set workload.%s.agentic too, or leave this out%s", name, trial)
+}
+
+// timed reports whether the workload of a trial can be replayed at its own times. A file that nobody looked at is believed to have them.
+func (v *validator) timed(t Trial) bool {
+	w := t.Spec.Workload.Trace
+	return w != nil && w.Format != "batch" && (v.extent == nil || t.Extent.Timed)
 }
 
 // loadPlace is where a field of the load stands, or would. The name may be a dotted path.

@@ -138,14 +138,23 @@ func (v *validator) file(n *node, spec *Spec) Problems {
 		return Problems{at.get("sha256").place.problem("is not that of the file, which has " + found.sum)}
 	}
 	*sum = found.sum
+	if api := v.extentOf(*spec).API; api != "" && api != spec.Request.API {
+		return Problems{at.get("file").place.problem(fmt.Sprintf("holds requests for another API: request.api must be %q, not %q", api, spec.Request.API))}
+	}
 	return nil
+}
+
+// extentOf is what the file of a workload holds; zero where it has none, or nobody looks at it.
+func (v *validator) extentOf(spec Spec) Extent {
+	if file, sum := spec.Workload.File(); v.extent == nil || file == "" || sum == "" {
+		return Extent{}
+	}
+	return v.extent(spec.Workload)
 }
 
 // digestOf looks at the file of a workload, once for all trials that use it in one way.
 func (v *validator) digestOf(w Workload) (digested, error) {
-	w = w.clone()
-	_, sum := w.named()
-	*sum = ""
+	w = w.WithoutDigest()
 	text, err := json.Marshal(w)
 	if err != nil {
 		return digested{}, err

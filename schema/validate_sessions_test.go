@@ -74,3 +74,49 @@ func TestDistributionsReadBack(t *testing.T) {
 		}
 	}
 }
+
+const replayed = `
+model: m
+service: {simulator: {}}
+workload: {trace: {file: trace.jsonl, format: mooncake}}
+load: {replay_speed: 1..4}
+`
+
+// reading gives options by which a trace has an extent.
+func reading(extent Extent) Options {
+	digest := func(Workload) (string, error) { return strings.Repeat("a", 64), nil }
+	return Options{Digest: digest, Extent: func(Workload) Extent { return extent }}
+}
+
+// Only what says when each of its requests began can be replayed at a speed.
+func TestATraceWithoutTimesIsNotReplayed(t *testing.T) {
+	timed := Extent{Requests: 7, Timed: true}
+	preset, err := Read("p.yaml", []byte(replayed), reading(timed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if points, err := preset.Load.Points(); err != nil || len(points) != 3 || *points[2].ReplaySpeed != 4 || points[0].Concurrency != nil {
+		t.Errorf("the points are %+v, %v", points, err)
+	}
+	if got := preset.Trials[0].Extent; got != timed {
+		t.Errorf("the extent is %+v", got)
+	}
+	_, err = Read("p.yaml", []byte(replayed), reading(Extent{}))
+	want := "p.yaml:5:8: load.replay_speed: is for a trace that says when each of its requests began; the workload trace (mooncake) does not: leave it out"
+	if err == nil || err.Error() != want {
+		t.Errorf("a trace without times gives\n%v, want\n%s", err, want)
+	}
+}
+
+// Messages can't be sent to the API of plain prompts.
+func TestAFileIsForOneAPI(t *testing.T) {
+	for request, want := range map[string]string{
+		"request: {api: completions}": `p.yaml:4:26: workload.trace.file: holds requests for another API: request.api must be "chat", not "completions"`,
+		"":                            "",
+	} {
+		_, err := Read("p.yaml", []byte(replayed+request), reading(Extent{Timed: true, API: "chat"}))
+		if (err == nil) != (want == "") || err != nil && err.Error() != want {
+			t.Errorf("%q gives %v, want %q", request, err, want)
+		}
+	}
+}

@@ -23,7 +23,7 @@ func (v *validator) trials(all []trial) ([]Trial, error) {
 			in[p] = append(in[p], t.name)
 		}
 		if spec != nil {
-			validated = append(validated, Trial{Name: t.name, Axes: t.axes, Spec: *spec})
+			validated = append(validated, Trial{Name: t.name, Axes: t.axes, Spec: *spec, Extent: v.extentOf(*spec)})
 		}
 	}
 	for _, p := range order {

@@ -77,6 +77,33 @@ func (a *Agentic) UnmarshalJSON(src []byte) error {
 	return decode(src, (*plain)(a))
 }
 
+// Trace asks as a trace of a service says. A nil field is not set.
+type Trace struct {
+	File           string `json:"file"`             // from the folder of the preset
+	Format         string `json:"format"`           // "mooncake", "bailian", "burstgpt" or "batch"
+	SHA256         string `json:"sha256,omitempty"` // of its content, in hexadecimal; empty where nobody has looked at it
+	BlockSize      *int64 `json:"block_size,omitempty"`
+	MaxContext     *int64 `json:"max_context,omitempty"`
+	OverMaxContext string `json:"over_max_context"` // "refuse" or "cut"
+}
+
+// Weka asks as recorded agents did. A nil field is not set.
+type Weka struct {
+	File           string   `json:"file"`             // from the folder of the preset
+	SHA256         string   `json:"sha256,omitempty"` // of its content, in hexadecimal; empty where nobody has looked at it
+	Agentic        Agentic  `json:"agentic,omitzero"`
+	MaxThinkTime   Duration `json:"max_think_time"`
+	MaxContext     *int64   `json:"max_context,omitempty"`
+	OverMaxContext string   `json:"over_max_context"` // "refuse" or "cut"
+}
+
+// Extent is what a file that a workload names holds.
+type Extent struct {
+	Requests int64  // of all sessions; 0 where nobody counted them
+	Timed    bool   // each session says when it began, so that it can be replayed at a speed
+	API      string // that the requests must be sent to, "chat" or "completions"; empty where either will do
+}
+
 // Distribution is a whole number, or how it varies; exactly one field is set. In JSON, as in a preset, the first is the number alone.
 type Distribution struct {
 	Constant  *int64     `json:"-"`
@@ -163,6 +190,10 @@ func (w Workload) Name() string {
 		return "tree"
 	case w.DAG != nil:
 		return "dag"
+	case w.Trace != nil:
+		return "trace"
+	case w.Weka != nil:
+		return "weka"
 	}
 	return "random"
 }
@@ -176,6 +207,10 @@ func (w Workload) named() (file, sha256 *string) {
 		return &w.ShareGPT.File, &w.ShareGPT.SHA256
 	case w.DAG != nil:
 		return &w.DAG.File, &w.DAG.SHA256
+	case w.Trace != nil:
+		return &w.Trace.File, &w.Trace.SHA256
+	case w.Weka != nil:
+		return &w.Weka.File, &w.Weka.SHA256
 	}
 	return nil, nil
 }
@@ -200,6 +235,15 @@ func (w Workload) Content() Workload {
 	return w
 }
 
+// WithoutDigest is w with nothing said of what its file holds.
+func (w Workload) WithoutDigest() Workload {
+	w = w.clone()
+	if _, sum := w.named(); sum != nil {
+		*sum = ""
+	}
+	return w
+}
+
 // clone is w with a group of its own for what names a file.
 func (w Workload) clone() Workload {
 	switch {
@@ -212,6 +256,12 @@ func (w Workload) clone() Workload {
 	case w.DAG != nil:
 		own := *w.DAG
 		w.DAG = &own
+	case w.Trace != nil:
+		own := *w.Trace
+		w.Trace = &own
+	case w.Weka != nil:
+		own := *w.Weka
+		w.Weka = &own
 	}
 	return w
 }
@@ -237,9 +287,19 @@ func (w Workload) declaresPrefix() bool {
 	return w.Random != nil && w.Random.SharedPrefixTokens > 0 || w.Sessions != nil && w.Sessions.SharedPrefixTokens > 0
 }
 
+// described is the workload's name, and its form where there are several.
+func (w Workload) described() string {
+	if w.Trace != nil {
+		return w.Name() + " (" + w.Trace.Format + ")"
+	}
+	return w.Name()
+}
+
 // Forks reports whether w may have session trees that fork, which alone can have more requests in flight than trees. What a file holds is not
 // looked at.
-func (w Workload) Forks() bool { return w.DAG != nil || w.Tree != nil && w.Tree.Depth > 0 }
+func (w Workload) Forks() bool {
+	return w.DAG != nil || w.Weka != nil || w.Tree != nil && w.Tree.Depth > 0
+}
 
 // Agentic says how the lanes of w start inside their sessions.
 func (w Workload) Agentic() Agentic {
@@ -256,6 +316,8 @@ func (w Workload) agentic() *Agentic {
 		return &w.Tree.Agentic
 	case w.DAG != nil:
 		return &w.DAG.Agentic
+	case w.Weka != nil:
+		return &w.Weka.Agentic
 	}
 	return nil
 }

@@ -36,22 +36,26 @@ func (v *Verdict) scale() {
 	v.PlateauFrom = plateau(grown, level)
 }
 
-// levels gives the level of a load: what a closed loop keeps in flight or, where all points have the same of that, the rate or the prefill cap.
+// levels gives the level of a load: what a closed loop keeps in flight or, where all points have the same of that, the rate, the speed or the prefill cap.
 func levels(points []Judged) func(schema.PointLoad) float64 {
 	slots := func(l schema.PointLoad) float64 { return float64(l.Slots()) }
 	rate := func(l schema.PointLoad) float64 { return orZero(l.RequestRate) }
+	speed := func(l schema.PointLoad) float64 { return orZero(l.ReplaySpeed) }
 	prefill := func(l schema.PointLoad) float64 {
 		if l.PrefillConcurrency == nil {
 			return 0
 		}
 		return float64(*l.PrefillConcurrency)
 	}
-	for _, level := range []func(schema.PointLoad) float64{slots, rate, prefill} {
+	for _, level := range []func(schema.PointLoad) float64{slots, rate, speed, prefill} {
 		if varies(points, level) {
 			return level
 		}
 	}
 	if len(points) > 0 && slots(points[0].Load) == 0 {
+		if points[0].Load.ReplaySpeed != nil {
+			return speed
+		}
 		return rate
 	}
 	return slots

@@ -64,11 +64,11 @@ func latest(rows []measure.Point) []measure.Point {
 	return slices.CompactFunc(sorted, func(a, b measure.Point) bool { return a.Repeat == b.Repeat })
 }
 
-// CompareLoad orders loads from low to high: by concurrency, then request cap, prefill cap and rate. A cap that is not set bounds nothing and so
+// CompareLoad orders loads from low to high: by concurrency, then request cap, prefill cap, rate and speed. A cap that is not set bounds nothing and so
 // is higher than any.
 func CompareLoad(a, b schema.PointLoad) int {
 	return cmp.Or(compareCap(a.Concurrency, b.Concurrency), compareCap(a.RequestConcurrency, b.RequestConcurrency),
-		compareCap(a.PrefillConcurrency, b.PrefillConcurrency), compareCap(a.RequestRate, b.RequestRate),
+		compareCap(a.PrefillConcurrency, b.PrefillConcurrency), compareCap(a.RequestRate, b.RequestRate), compareCap(a.ReplaySpeed, b.ReplaySpeed),
 		compareCap(a.WarmupRequestConcurrency, b.WarmupRequestConcurrency), compareCap(a.AgenticWarmupRequestConcurrency, b.AgenticWarmupRequestConcurrency))
 }
 
@@ -97,6 +97,9 @@ func LoadText(load schema.PointLoad) string {
 	add("prefill cap", load.PrefillConcurrency)
 	if load.RequestRate != nil {
 		parts = append(parts, "rate "+format.Number(*load.RequestRate)+"/s")
+	}
+	if load.ReplaySpeed != nil {
+		parts = append(parts, "speed "+format.Number(*load.ReplaySpeed))
 	}
 	if len(parts) == 0 {
 		return "no cap"

@@ -252,6 +252,7 @@ func curveColumns(trial *selector.Verdict) []curveColumn {
 		limit("req", func(l schema.PointLoad) *int64 { return l.RequestConcurrency }),
 		limit("prefill", func(l schema.PointLoad) *int64 { return l.PrefillConcurrency }),
 		{"rate", func(p selector.Judged) string { return optionalNumber(p.Load.RequestRate) }},
+		{"speed", func(p selector.Judged) string { return optionalNumber(p.Load.ReplaySpeed) }},
 		{"sent/s", sentCell},
 		{"late", lateCell},
 		{"sessions", func(p selector.Judged) string { return sessionsCell(trial, p) }},
@@ -340,7 +341,7 @@ func inFlight(p selector.Judged) string {
 
 // sentCell is the rate that an open loop achieved.
 func sentCell(p selector.Judged) string {
-	if p.Load.RequestRate == nil {
+	if !p.Load.Open() {
 		return ""
 	}
 	return optionalNumber(p.Medians.AchievedRate)

@@ -130,13 +130,15 @@ func (d *drive) streams() int64 {
 	return most
 }
 
-// streamsOf is what a point may have in flight. Where no cap bounds it, that is a guess: what an open loop sends in ten seconds, or eight forks at once of
+// streamsOf is what a point may have in flight. Where no cap bounds it, that is a guess: what an open loop sends in ten seconds, a thousand of a trace, or eight forks at once of
 // each session tree.
 func streamsOf(w schema.Workload, load schema.PointLoad) int64 {
-	const seconds, forks, most = 10, 8, 10_000
+	const seconds, forks, ofTrace, most = 10, 8, 1_000, 10_000
 	switch {
 	case load.RequestRate != nil && load.Slots() == 0:
 		return min(int64(math.Ceil(*load.RequestRate*seconds)), most)
+	case load.ReplaySpeed != nil && load.Slots() == 0:
+		return ofTrace
 	case w.Forks() && load.RequestConcurrency != nil:
 		return *load.RequestConcurrency
 	case w.Forks():

@@ -30,7 +30,8 @@ var rules = []rule{
 	{"sweetspot/pipeline", []string{"sweetspot/cmd/...", "sweetspot/pipeline/report", "sweetspot/presets/..."}, "a point can be run without a pipeline"},
 	{"sweetspot/pipeline/results", []string{"sweetspot/cmd/...", "sweetspot/pipeline", "sweetspot/pipeline/report", "sweetspot/presets/..."}, "measuring does not know how results are stored"},
 	{"sweetspot/selector/...", []string{"sweetspot/cmd/...", "sweetspot/pipeline/...", "sweetspot/presets/...", "sweetspot/selector/..."}, "measuring does not know how points are chosen"},
-	{"sweetspot/runner/workload/input", []string{"sweetspot/cmd/...", "sweetspot/runner/workload", "sweetspot/runner/target"}, "workloads alone read files of prompts"},
+	{"sweetspot/runner/workload/input", []string{"sweetspot/cmd/...", "sweetspot/runner/workload/...", "sweetspot/runner/target"}, "workloads alone read files of prompts"},
+	{"sweetspot/runner/workload/trace", []string{"sweetspot/runner/workload"}, "one package makes requests of traces"},
 	{"sweetspot/runner", []string{"sweetspot/cmd/...", "sweetspot/runner/target", "sweetspot/runner/bench"}, "load starts in one place"},
 }
 

@@ -26,6 +26,7 @@ type cli struct {
 	Run       runCmd       `cmd:"" help:"Drive every point of a preset, store the results and choose a winner."`
 	Init      initCmd      `cmd:"" help:"Write a preset to start from."`
 	Validate  validateCmd  `cmd:"" help:"Check a preset; nothing is started."`
+	Workload  workloadCmd  `cmd:"" help:"Describe what a preset or a trace asks; nothing is started."`
 	Plan      planCmd      `cmd:"" help:"Show the trials and points of a preset; nothing is started."`
 	Show      showCmd      `cmd:"" help:"Show a stored run with the rule that it was run with."`
 	Select    selectCmd    `cmd:"" help:"Choose again from a stored run with another rule; nothing is started."`

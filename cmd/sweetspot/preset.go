@@ -19,11 +19,12 @@ type presetArgs struct {
 	File string `arg:"" help:"Preset: a .cue, .yaml, .yml or .json file, or - for YAML on standard input."`
 
 	Set                      []string `sep:"none" placeholder:"PATH=VALUE" help:"Set a field of the preset, such as load.repeats=3. May be given again."`
-	Concurrency              *string  `placeholder:"SWEEP" help:"Live sessions: 4, 2,4,8 or 2..64 (doubling). Overrides the file, as do the next four."`
+	Concurrency              *string  `placeholder:"SWEEP" help:"Live sessions: 4, 2,4,8 or 2..64 (doubling). Overrides the file, as do the next five."`
 	RequestConcurrency       *string  `placeholder:"SWEEP" help:"Requests in flight, from dispatch to the end of the response."`
 	WarmupRequestConcurrency *string  `placeholder:"SWEEP" help:"Requests in flight during warmup."`
 	PrefillConcurrency       *string  `placeholder:"SWEEP" help:"Requests between dispatch and first token."`
 	RequestRate              *string  `placeholder:"SWEEP" help:"Sessions started per second, whatever has become of those before: 4, 0.5,2 or 0.5..8 (doubling)."`
+	ReplaySpeed              *string  `placeholder:"SWEEP" help:"How many times as fast as it was recorded a trace is replayed: 1, 0.5,2 or 1..8 (doubling)."`
 
 	named *target.Files
 }
@@ -34,19 +35,28 @@ func (a *presetArgs) read(p *process) (*schema.Preset, []byte, error) {
 	if err != nil {
 		return nil, nil, exit{exitUsage, err}
 	}
-	preset, err := schema.Read(a.File, text, schema.Options{Set: a.Set, Flags: a.flags(), Digest: a.files().Digest})
+	preset, err := a.readText(p, a.File, text)
+	return preset, text, err
+}
+
+// readText reads a preset's text; name says how, by its ending.
+func (a *presetArgs) readText(p *process, name string, text []byte) (*schema.Preset, error) {
+	preset, err := schema.Read(name, text, schema.Options{Set: a.Set, Flags: a.flags(), Digest: a.files().Digest, Extent: a.files().Extent})
 	var problems schema.Problems
 	if errors.As(err, &problems) {
 		fmt.Fprintln(p.stderr, problems.Error())
-		return nil, nil, exit{code: exitUsage}
+		return nil, exit{code: exitUsage}
 	}
-	return preset, text, err
+	return preset, err
 }
 
 // openFile opens a file that the preset names, which lies below the preset's own folder where its path is not absolute.
 func (a *presetArgs) openFile(file string) (input.File, error) {
 	if !filepath.IsAbs(file) && a.File != "-" {
 		file = filepath.Join(filepath.Dir(a.File), file)
+	}
+	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no file: it is read again and again", file) // opening a pipe would wait for a writer
 	}
 	return os.Open(file)
 }
@@ -103,7 +113,7 @@ func (a *presetArgs) flags() map[string]string {
 	for name, sweep := range map[string]*string{
 		"concurrency": a.Concurrency, "request_concurrency": a.RequestConcurrency,
 		"warmup_request_concurrency": a.WarmupRequestConcurrency, "prefill_concurrency": a.PrefillConcurrency,
-		"request_rate": a.RequestRate,
+		"request_rate": a.RequestRate, "replay_speed": a.ReplaySpeed,
 	} {
 		if sweep != nil { // an empty one, such as a variable that is not set, is a fault and not ignored
 			given[name] = *sweep

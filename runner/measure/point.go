@@ -169,7 +169,7 @@ type Point struct {
 	Hardware
 	TargetInFlight *int64   `json:"target_in_flight" doc:"requests that should be in flight; null where another dimension binds"`
 	TargetSessions *int64   `json:"target_sessions_in_flight" doc:"sessions that should be live; null where they are not bounded"`
-	ScheduledRate  *float64 `json:"scheduled_request_rate" unit:"1/s" doc:"measured requests that the arrivals drawn for request_rate wanted per second; null in a closed loop"`
+	ScheduledRate  *float64 `json:"scheduled_request_rate" unit:"1/s" doc:"measured requests that the arrivals drawn for request_rate, or the times of the trace at replay_speed, wanted per second; null in a closed loop"`
 	AchievedRate   *float64 `json:"achieved_request_rate" unit:"1/s" doc:"measured requests dispatched per second between the first and the last of them"`
 	InFlight
 
@@ -242,7 +242,7 @@ func (p *Point) Asked() (Asked, bool) {
 		return Asked{"requests", asFloat(p.TargetInFlight), p.SteadyMeanRequests}, true
 	case p.TargetSessions != nil:
 		return Asked{"sessions", asFloat(p.TargetSessions), p.SteadyMeanSessions}, true
-	case p.RequestRate != nil:
+	case p.Open():
 		return Asked{"rate", p.ScheduledRate, p.AchievedRate}, true
 	}
 	return Asked{}, false

@@ -107,7 +107,7 @@ func (p *Point) rates(g *gathered, limits *schema.Limits) {
 	if p.Issued > 1 {
 		p.AchievedRate = over(count(p.Issued-1), g.lastDispatch.SecondsSince(g.firstDispatch))
 	}
-	if p.Issued > 1 && p.RequestRate != nil {
+	if p.Issued > 1 && p.Open() {
 		p.ScheduledRate = over(count(p.Issued-1), g.lastDue.SecondsSince(g.firstDue))
 	}
 }

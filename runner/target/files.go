@@ -1,6 +1,7 @@
 package target
 
 import (
+	"encoding/json"
 	"fmt"
 	"sync"
 
@@ -36,6 +37,28 @@ func (f *Files) Digest(w schema.Workload) (string, error) {
 	return contents.SHA256(), nil
 }
 
+// Extent is what the file that a workload names holds; zero where it names none or the file can't be read.
+func (f *Files) Extent(w schema.Workload) schema.Extent {
+	contents, err := f.contents(w)
+	if err != nil {
+		return schema.Extent{}
+	}
+	return contents.Extent()
+}
+
+// Describe says what the workload of a specification asks.
+func (f *Files) Describe(spec schema.Spec, seed int64) (workload.Description, error) {
+	var contents *workload.Contents
+	if file, _ := spec.Workload.File(); file != "" {
+		read, err := f.contents(spec.Workload)
+		if err != nil {
+			return workload.Description{}, err
+		}
+		contents = read
+	}
+	return workload.Describe(contents, spec, workload.Seed{Load: seed})
+}
+
 // Notes say of the file that a workload names, where it can be read, what a person should know: entries that are not asked, and that a point that
 // begins so many sessions comes to its end and begins again.
 func (f *Files) Notes(w schema.Workload, sessions int64) []string {
@@ -47,7 +70,7 @@ func (f *Files) Notes(w schema.Workload, sessions int64) []string {
 	if err != nil {
 		return nil
 	}
-	var notes []string
+	notes := contents.Notes()
 	if n := contents.Skipped(); n > 0 {
 		notes = append(notes, fmt.Sprintf("%s: %d entries are left out, as nothing is answered in them or they begin with an answer", file, n))
 	}
@@ -60,13 +83,22 @@ func (f *Files) Notes(w schema.Workload, sessions int64) []string {
 func (f *Files) contents(w schema.Workload) (*workload.Contents, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	file, _ := w.File()
-	key := w.Name() + " " + file
+	key, err := keyOf(w)
+	if err != nil {
+		return nil, err
+	}
 	if f.read[key] == nil {
 		contents, err := workload.ReadContents(w, f.open)
 		f.read[key] = &read{contents, err}
 	}
 	return f.read[key].contents, f.read[key].err
+}
+
+// keyOf is what a file is read for: all that its workload says but the digest.
+func keyOf(w schema.Workload) (string, error) {
+	file, _ := w.File()
+	text, err := json.Marshal(w.WithoutDigest())
+	return file + " " + string(text), err
 }
 
 // planned are the contents of a trial's file, which must be what the run was planned with; nil where it names none.

@@ -125,7 +125,8 @@ func (t *Target) ready(ctx context.Context) (Ready, error) {
 	if err := t.countLocally(report); err != nil {
 		return ready, err
 	}
-	t.calibration, err = workload.Calibrate(ctx, t.config.Spec, t.seed(Job{}), t.probePrompt(), t.count)
+	ready.Notes = append(ready.Notes, t.contents.Notes()...)
+	t.calibration, err = workload.CalibrateFrom(ctx, t.contents, t.config.Spec, t.seed(Job{}), t.probePrompt(), t.count)
 	if err != nil {
 		return ready, fmt.Errorf("finding prompts of the wanted length: %w", err)
 	}
@@ -153,7 +154,7 @@ func (t *Target) preflight(ctx context.Context) (client.Report, []client.Problem
 		return client.Report{}, nil, err
 	}
 	prompt, _ := t.config.Spec.Workload.Tokens()
-	longest := t.config.Spec.Workload.Longest()
+	longest := max(t.config.Spec.Workload.Longest(), t.contents.Longest())
 	if t.config.Context != nil {
 		longest = max(longest, *t.config.Context)
 	}
@@ -285,6 +286,9 @@ func (t *Target) Measure(ctx context.Context, job Job, watch Watch) (measure.Out
 	if err != nil {
 		return measure.Outcome{}, err
 	}
+	if speed := job.Load.ReplaySpeed; speed != nil {
+		source.SetSpeed(*speed)
+	}
 	job.Seed = t.seed(job).Arrivals()
 	job.Agentic = t.config.Spec.Workload.Agentic()
 	if t.config.Context != nil {
@@ -293,6 +297,7 @@ func (t *Target) Measure(ctx context.Context, job Job, watch Watch) (measure.Out
 	deps := runner.Deps{
 		Sender:   t.client,
 		Sessions: source.Session,
+		Due:      source.Due,
 		Probe:    func() (workload.Request, error) { return source.Probe(t.probePrompt(), t.probeOutput()), nil },
 		Clock:    t.config.Clock,
 		Live:     watch.Live, Sink: watch.Ended, Stop: watch.Stop,

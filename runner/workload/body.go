@@ -102,10 +102,12 @@ func (e *Encoder) next(b []byte, role string) []byte {
 	return append(b, `","content":"`...)
 }
 
-// end writes what follows the text of the last message.
+// end writes what follows the text of the last message. A limit of 0 is none.
 func (e *Encoder) end(b []byte, outputTokens int64) []byte {
-	b = append(append(b, e.last...), e.limit...)
-	b = strconv.AppendInt(b, outputTokens, 10)
+	b = append(b, e.last...)
+	if outputTokens > 0 {
+		b = strconv.AppendInt(append(b, e.limit...), outputTokens, 10)
+	}
 	return append(b, e.tailFor(outputTokens)...)
 }
 

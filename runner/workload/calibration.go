@@ -7,7 +7,8 @@ type Calibration struct {
 	Story Scale `json:"story"` // the text of fixed
 	Words Scale `json:"words"` // the text of random and of generated trees, and of the context probe of every workload
 
-	PrefixWords int64 `json:"prefix_words,omitempty"` // of the prefix that random prompts share
+	PrefixWords int64      `json:"prefix_words,omitempty"` // of the prefix that random prompts share
+	Blocks      []BlockFit `json:"blocks,omitempty"`       // of a trace
 }
 
 // Scale is how a kind of text becomes tokens.

@@ -21,6 +21,7 @@ type Contents struct {
 	skipped int64
 	prompts *input.Book[prompt]
 	talks   *input.Book[sharedTalk]
+	trace   *Recording
 }
 
 // ReadContents reads the file that a workload names, nil where it names none. An error names all that is wrong with the file, a line each; each line
@@ -45,6 +46,12 @@ func ReadContents(w schema.Workload, open func(file string) (input.File, error))
 			return nil, err
 		}
 		return &Contents{sum: book.SHA256(), entries: book.Len(), skipped: book.Skipped(), talks: book}, nil
+	case w.Trace != nil, w.Weka != nil:
+		recording, err := readRecording(w, opened)
+		if err != nil {
+			return nil, err
+		}
+		return &Contents{sum: recording.book.SHA256(), entries: recording.found.sessions, trace: recording}, nil
 	}
 	return nil, fmt.Errorf("reading %s: the workload %s reads no file", name, w.Name())
 }
@@ -105,6 +112,8 @@ func NewFrom(contents *Contents, spec schema.Spec, seed Seed, cal Calibration) (
 		return New(spec, seed, cal)
 	case contents.dag != nil:
 		return NewDAG(contents.dag, spec, seed, cal)
+	case contents.trace != nil:
+		return newReplay(contents.trace, spec, seed, cal)
 	}
 	w, err := workloadWriter(spec, seed)
 	if err != nil {

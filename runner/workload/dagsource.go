@@ -57,20 +57,9 @@ func newDAGRequest(turn *dagTurn, spec schema.Spec) (*dagRequest, error) {
 	if turn.Model != nil {
 		model = *turn.Model
 	}
-	request.ExtraBody = map[string]any{}
-	for _, fields := range []map[string]any{spec.Request.ExtraBody, turn.Extra, turn.ExtraBody} {
-		maps.Copy(request.ExtraBody, fields)
-	}
+	request = requestWith(request, turn.Extra, turn.ExtraBody)
 	if len(turn.Tools) > 0 {
 		request.ExtraBody["tools"] = turn.Tools
-	}
-	if temperature, ok := request.ExtraBody["temperature"].(float64); ok {
-		request.Temperature = temperature
-		delete(request.ExtraBody, "temperature")
-	}
-	if ignore, ok := request.ExtraBody["ignore_eos"].(bool); ok {
-		request.IgnoreEOS = ignore
-		delete(request.ExtraBody, "ignore_eos")
 	}
 	encoder, err := NewEncoder(model, request)
 	if err != nil {

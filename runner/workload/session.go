@@ -19,6 +19,8 @@ type Answer struct {
 // Session is a session tree: turns that follow each other, each of which may fork further sessions. The tree holds one session slot from its
 // first turn until every turn of every fork has ended.
 type Session struct {
+	// Due is when the session shall start since its phase's start, where the load replays a trace at a speed; else nobody looks at it.
+	Due   time.Duration
 	Turns []Turn
 }
 
@@ -27,6 +29,8 @@ type Turn struct {
 	// Delay is the think time between the end of the turn before (and of the forks that join this one), or the start of the session, and this
 	// turn's being ready.
 	Delay time.Duration
+	// NotBefore is how long after its session was due the turn is ready at the earliest.
+	NotBefore time.Duration
 	// Build makes the turn's request from the answers of the turns before it in its session, those of the session it was forked from first: one for
 	// each turn, empty for a virtual one. The first turn's of a root is called with none, by another goroutine than the others'.
 	// It runs before the turn is scheduled, never inside a measured interval. Nil: a virtual turn that sends nothing and takes no slot.

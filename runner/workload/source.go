@@ -59,6 +59,9 @@ func (s *Source) Session(phase measure.Phase, index int64) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	if r, ok := s.sessions.(*recorded); ok {
+		at = r.lap(at) // what a trace shares between sessions stays shared
+	}
 	s.writer.salt.season(session, at)
 	return session, nil
 }
@@ -122,7 +125,7 @@ func newWriter(spec schema.Spec, seed Seed, promptTokens int64) (*writer, error)
 // workloadWriter gives the writer of the requests of spec's workload.
 func workloadWriter(spec schema.Spec, seed Seed) (*writer, error) {
 	switch w := spec.Workload; {
-	case w.Tree != nil, w.DAG != nil, w.Prompts != nil, w.ShareGPT != nil, w.Sessions != nil:
+	case w.Tree != nil, w.DAG != nil, w.Prompts != nil, w.ShareGPT != nil, w.Sessions != nil, w.Trace != nil, w.Weka != nil:
 		return newWriter(spec, seed, wholeNonce)
 	case w.Fixed == nil && w.Random == nil:
 		return nil, errors.New("making requests: the specification has no workload")
