@@ -85,7 +85,7 @@ func StoreForeign(run *results.Writer, plan *Plan, trials []ForeignTrial) error 
 				row.Keys = measure.Keys{
 					RunID: run.ID(), TrialID: trial.ID, TrialName: trial.Name, PointID: trial.Points[j].ID, Repeat: int64(repeat), Stage: stageSweep,
 				}
-				if err := run.WritePoint(row, m.Records); err != nil {
+				if err := run.WritePoint(row, m.Records, nil); err != nil {
 					return err
 				}
 				from.rows[results.MeasurementOf(row.Keys).Of()] = row

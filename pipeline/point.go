@@ -25,7 +25,7 @@ func (e *execution) point(ctx context.Context, service Service, before Preflight
 	if stream.lag != nil {
 		row.WriterLag = stream.lag
 	}
-	if err := e.run.WritePoint(row, outcome.Records); err != nil {
+	if err := e.run.WritePoint(row, outcome.Records, outcome.Samples); err != nil {
 		return err
 	}
 	e.rows[job.of()] = row

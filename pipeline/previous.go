@@ -104,15 +104,12 @@ func copyTrial(to *results.Writer, source *results.Run, trial *Trial, rule resul
 			from.rows[of] = copied[i]
 			continue
 		}
-		var records []measure.Record
-		for request, err := range source.Requests(results.MeasurementOf(row.Keys)) {
-			if err != nil {
-				return err
-			}
-			records = append(records, request.Record)
+		records, samples, err := rowsOf(source, results.MeasurementOf(row.Keys))
+		if err != nil {
+			return err
 		}
 		row.Keys = keys
-		if err := to.WritePoint(row, records); err != nil {
+		if err := to.WritePoint(row, records, samples); err != nil {
 			return err
 		}
 		from.rows[of] = row
@@ -132,4 +129,21 @@ func pooledOf(source *results.Run, trial *Trial) map[sample]measure.Pooled {
 		}
 	}
 	return pooled
+}
+
+// rowsOf reads what a run has of a measurement beside its point.
+func rowsOf(run *results.Run, m results.Measurement) (records []measure.Record, samples []measure.Sample, err error) {
+	for row, err := range run.Requests(m) {
+		if err != nil {
+			return nil, nil, err
+		}
+		records = append(records, row.Record)
+	}
+	for row, err := range run.ServerMetrics(m) {
+		if err != nil {
+			return nil, nil, err
+		}
+		samples = append(samples, row.Sample)
+	}
+	return records, samples, nil
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"sweetspot/pipeline/results"
+	"sweetspot/runner/clock"
 	"sweetspot/runner/measure"
 	"sweetspot/schema"
 	"sweetspot/selector"
@@ -51,8 +52,9 @@ type point struct {
 	Limits   []selector.Held `json:"limits"`
 	Repeats  int             `json:"repeats"`
 	figures
-	ECDF     []float64 `json:"ttft_ecdf_s"` // TTFT of ok requests of all repeats in order; where they are many, evenly picked ones
-	Timeline *timeline `json:"timeline"`    // of the first repeat; null where it is left out
+	ECDF     []float64    `json:"ttft_ecdf_s"` // TTFT of ok requests of all repeats in order; where they are many, evenly picked ones
+	Timeline *timeline    `json:"timeline"`    // of the first repeat; null where it is left out
+	Queues   [][]*float64 `json:"queues"`      // of the same: seconds, requests that the service ran, and that waited in it; null where it shows neither
 }
 
 // figures are columns of the points table.
@@ -78,6 +80,7 @@ type figures struct {
 	GCPauseMax        *float64 `json:"client_gc_pause_max_s"`
 	Connections       *int64   `json:"client_new_connections"`
 	ClientLimited     bool     `json:"client_limited"`
+	measure.Server
 }
 
 func figuresOf(p *measure.Point) figures {
@@ -86,7 +89,7 @@ func figuresOf(p *measure.Point) figures {
 		OutputTokPerSGPU: p.OutputTokPerSGPU, CostPerMillion: p.CostPerMillion, RequestsPerS: p.RequestsPerS, GoodputPerS: p.GoodputPerS,
 		InFlight: p.MeanRequests, OK: p.OK, Issued: p.Issued, ErrorExample: p.ErrorExample,
 		TTFTP50: p.TTFT.P50, TTFTP95: p.TTFT.P95, TTFTP99: p.TTFT.P99, TPOTP50: p.TPOT.P50, TotalTimeP50: p.TotalTime.P50,
-		LagP99: p.LagP99, CPUShare: p.CPUShare, GCPauseMax: p.GCPauseMax, Connections: p.Connections, ClientLimited: p.ClientLimited,
+		LagP99: p.LagP99, CPUShare: p.CPUShare, GCPauseMax: p.GCPauseMax, Connections: p.Connections, ClientLimited: p.ClientLimited, Server: p.Server,
 	}
 }
 
@@ -180,4 +183,6 @@ func number(n *int64) *float64 {
 type timeline struct {
 	Rows [][]any `json:"rows"` // lane, phase, status, scheduled, dispatched, first token, ended; an instant that did not happen is null
 	Of   int     `json:"of"`   // requests that there are; Rows has the first of them
+
+	zero clock.Instant
 }

@@ -57,6 +57,11 @@ func driven(_ context.Context, _ pipeline.Service, job pipeline.Job, _ <-chan st
 	for i := range o.Records {
 		ended(&o.Records[i])
 	}
+	for second := range clock.Instant(5) {
+		running, waiting := float64(slots), 0.
+		o.Samples = append(o.Samples, measure.Sample{At: (1 + second) * 1e9, Metric: "vllm:num_requests_running", Value: &running},
+			measure.Sample{At: (1 + second) * 1e9, Metric: "vllm:num_requests_waiting", Value: &waiting})
+	}
 	return o, nil
 }
 
@@ -138,6 +143,9 @@ func TestAReportHasTheFiguresOfTheDocument(t *testing.T) {
 			}
 			if !same(got.OutputTokPerS, p.Medians.OutputTokPerS) || !same(got.TTFTP50, p.Medians.TTFT.P50) || got.OK != p.Medians.OK {
 				t.Errorf("%s: figures %+v, want %+v", p.PointID, got.figures, p.Medians)
+			}
+			if p.Status == "completed" && (len(got.Queues) != 5 || *got.Queues[4][0] != 4 || *got.Queues[4][1] != float64(*p.Load.Concurrency) || *got.Queues[4][2] != 0) {
+				t.Errorf("queues %v", got.Queues)
 			}
 			if p.Status == "completed" && (len(got.ECDF) != 40 || len(got.Timeline.Rows) != 40) {
 				t.Errorf("%d steps, %d rows, want 40 of each", len(got.ECDF), len(got.Timeline.Rows))

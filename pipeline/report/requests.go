@@ -30,6 +30,9 @@ func (p *point) addRequests(r *results.Run, judged *selector.Judged) error {
 		ttft = append(ttft, values...)
 		if i == 0 {
 			p.Timeline = drawn
+			if p.Queues, err = readQueues(r, results.MeasurementOf(judged.Repeats[i].Keys), drawn.zero); err != nil {
+				return err
+			}
 		}
 	}
 	slices.Sort(ttft)
@@ -39,7 +42,6 @@ func (p *point) addRequests(r *results.Run, judged *selector.Judged) error {
 
 // readRequests gives the TTFT of the ok requests of a measurement, and adds its requests to a timeline where there is one to draw.
 func readRequests(r *results.Run, m results.Measurement, drawn *timeline) (ttft []float64, err error) {
-	var zero clock.Instant
 	for row, err := range r.Requests(m) {
 		if err != nil {
 			return nil, err
@@ -50,9 +52,10 @@ func readRequests(r *results.Run, m results.Measurement, drawn *timeline) (ttft 
 		if drawn == nil {
 			continue
 		}
-		if zero == 0 {
-			zero = row.Scheduled
+		if drawn.zero == 0 {
+			drawn.zero = row.Scheduled
 		}
+		zero := drawn.zero
 		if drawn.Of++; len(drawn.Rows) < mostRows {
 			drawn.Rows = append(drawn.Rows, []any{
 				row.Lane, row.Phase, row.Status, row.Scheduled.SecondsSince(zero), row.Dispatched.SecondsSince(zero),
@@ -61,6 +64,21 @@ func readRequests(r *results.Run, m results.Measurement, drawn *timeline) (ttft 
 		}
 	}
 	return ttft, nil
+}
+
+// readQueues gives what the service showed of its queue during a measurement, in seconds after zero: when, requests that it ran, and that waited.
+func readQueues(r *results.Run, m results.Measurement, zero clock.Instant) (queues [][]*float64, err error) {
+	var samples []measure.Sample
+	for row, err := range r.ServerMetrics(m) {
+		if err != nil {
+			return nil, err
+		}
+		samples = append(samples, row.Sample)
+	}
+	for _, q := range measure.Queues(samples) {
+		queues = append(queues, []*float64{q.At.SecondsSince(zero), q.Running, q.Waiting})
+	}
+	return queues, nil
 }
 
 // picked are at most so many of the values, evenly spaced in rank, the least and the greatest among them.

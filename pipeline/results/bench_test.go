@@ -35,7 +35,7 @@ func BenchmarkWritePoint(b *testing.B) {
 			var attempt int64
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := w.WritePoint(measure.Point{Keys: keys(w.Run, pointA, 0, attempt)}, requests); err != nil {
+				if err := w.WritePoint(measure.Point{Keys: keys(w.Run, pointA, 0, attempt)}, requests, nil); err != nil {
 					b.Fatal(err)
 				}
 				attempt++
@@ -51,7 +51,7 @@ func BenchmarkReadRequests(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer w.Close()
-	if err := w.WritePoint(measure.Point{Keys: keys(w.Run, pointA, 0, 0)}, long(10_000)); err != nil {
+	if err := w.WritePoint(measure.Point{Keys: keys(w.Run, pointA, 0, 0)}, long(10_000), nil); err != nil {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()

@@ -33,25 +33,28 @@ const (
 func Export(w io.Writer, runs []*Run, table Table, format Format) error {
 	switch table {
 	case Requests:
-		return export(w, runs, table, format, (*Run).allRequests)
+		return export(w, runs, table, format, func(r *Run) iter.Seq2[measure.RequestRow, error] { return ofLast(r, r.Requests) })
 	case Points:
 		return export(w, runs, table, format, func(r *Run) iter.Seq2[measure.Point, error] { return all(r.Points()) })
 	case Trials:
 		return export(w, runs, table, format, func(r *Run) iter.Seq2[TrialRow, error] { return all(r.Trials()) })
+	case ServerMetrics:
+		return export(w, runs, table, format, func(r *Run) iter.Seq2[measure.MetricRow, error] { return ofLast(r, r.ServerMetrics) })
 	}
 	return fmt.Errorf("exporting: there is no table %q", table)
 }
 
-// allRequests gives the requests of the last attempt at each repeat of each point.
-func (r *Run) allRequests() iter.Seq2[measure.RequestRow, error] {
-	return func(yield func(measure.RequestRow, error) bool) {
+// ofLast gives the rows of the last attempt at each repeat of each point.
+func ofLast[T any](r *Run, of func(Measurement) iter.Seq2[T, error]) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
 		points, err := r.measurements(string(Points), ".parquet")
 		if err != nil {
-			yield(measure.RequestRow{}, err)
+			var none T
+			yield(none, err)
 			return
 		}
 		for _, m := range last(points) {
-			for row, err := range r.Requests(m) {
+			for row, err := range of(m) {
 				if !yield(row, err) {
 					return
 				}

@@ -92,6 +92,14 @@ func TestTablesAreExportedInEachFormat(t *testing.T) {
 			t.Errorf("%s: rows of %v, want %v", format, got, want)
 		}
 	}
+	value := 3.
+	point := measure.Point{Keys: keys(w.Run, pointB, 1, 0), Status: measure.PointCompleted}
+	if err := w.WritePoint(point, nil, []measure.Sample{{At: 1e9, Metric: "running", Value: &value}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := measurementsOfJSONL(t, exported(t, runs[:1], ServerMetrics, JSONL)); !slices.Equal(got, []Measurement{{pointB, 1, 0}}) {
+		t.Errorf("metrics of %v, want those of the one point that has some", got)
+	}
 	if err := os.Truncate(w.path(b.file(string(Requests), ".parquet")), 10); err != nil {
 		t.Fatal(err)
 	}

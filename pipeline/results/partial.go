@@ -100,7 +100,7 @@ func (r *Run) Partial() ([]Measurement, error) {
 func (r *Run) PartialRequests(m Measurement) iter.Seq2[measure.RequestRow, error] {
 	name := m.file(partial, ".parquet")
 	if _, err := os.Stat(r.path(name)); err == nil {
-		return r.requests(name)
+		return stored[measure.RequestRow](r, name)
 	}
 	return func(yield func(measure.RequestRow, error) bool) {
 		rows, err := readStream(r.path(m.file(partial, streamEnding)))
@@ -138,6 +138,11 @@ func (w *Writer) putInOrder() error {
 
 // removeUnnamed removes files that were being written under a temporary name.
 func (w *Writer) removeUnnamed() error {
+	for _, folder := range folders { // one of them may have come to the layout after the run was begun
+		if err := os.MkdirAll(w.path(folder), dirMode); err != nil {
+			return err
+		}
+	}
 	for _, folder := range append([]string{"."}, folders...) {
 		entries, err := os.ReadDir(w.path(folder))
 		if err != nil {
@@ -160,29 +165,34 @@ func temporary(name string) bool {
 	return strings.HasPrefix(name, ".") && (strings.Contains(name, ".parquet") || strings.Contains(name, manifestFile))
 }
 
-// moveOrphans takes requests without a point out of their table: the kill came between the two files of a measurement.
+// moveOrphans takes rows without a point out of their tables: the kill came between the files of a measurement.
 func (w *Writer) moveOrphans() error {
-	written, err := w.measurements(string(Requests), ".parquet")
-	if err != nil {
-		return err
-	}
 	sums, err := w.readSums()
 	if err != nil {
 		return err
 	}
-	for _, m := range written {
-		from, to := m.file(string(Requests), ".parquet"), m.file(partial, ".parquet")
-		if w.has(m.file(string(Points), ".parquet")) || w.has(to) {
-			continue
-		}
-		if err := w.appendSum(to, sums[filepath.ToSlash(from)]); err != nil {
+	for table, ending := range map[Table]string{Requests: ".parquet", ServerMetrics: "." + string(ServerMetrics) + ".parquet"} {
+		written, err := w.measurements(string(table), ".parquet")
+		if err != nil {
 			return err
 		}
-		if err := os.Rename(w.path(from), w.path(to)); err != nil {
-			return err
+		for _, m := range written {
+			if err := w.moveOrphan(m.file(string(table), ".parquet"), m.file(partial, ending), m, sums); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+func (w *Writer) moveOrphan(from, to string, m Measurement, sums sums) error {
+	if w.has(m.file(string(Points), ".parquet")) || w.has(to) {
+		return nil
+	}
+	if err := w.appendSum(to, sums[filepath.ToSlash(from)]); err != nil {
+		return err
+	}
+	return os.Rename(w.path(from), w.path(to))
 }
 
 func (w *Writer) has(name string) bool {

@@ -82,7 +82,7 @@ func dataset(t *testing.T) (dirs []string, requests []measure.RequestRow, points
 			concurrency := int64(4)
 			row := measure.Summarize(o, schema.PointLoad{Concurrency: &concurrency}, schema.Limits{TTFTStat: "p50"})
 			row.Keys = keys(w.Run, p.id, p.repeat, 0)
-			if err := w.WritePoint(row, o.Records); err != nil {
+			if err := w.WritePoint(row, o.Records, nil); err != nil {
 				t.Fatal(err)
 			}
 			points = append(points, row)

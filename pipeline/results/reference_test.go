@@ -22,9 +22,10 @@ func TestTheReferenceListsEveryColumn(t *testing.T) {
 		t.Fatal(err)
 	}
 	tables := map[string]string{
-		"requests": columnTable(reflect.TypeFor[measure.RequestRow]()),
-		"points":   columnTable(reflect.TypeFor[measure.Point]()),
-		"trials":   columnTable(reflect.TypeFor[Verdict]()),
+		"requests":       columnTable(reflect.TypeFor[measure.RequestRow]()),
+		"points":         columnTable(reflect.TypeFor[measure.Point]()),
+		"trials":         columnTable(reflect.TypeFor[Verdict]()),
+		"server_metrics": columnTable(reflect.TypeFor[measure.MetricRow]()),
 	}
 	found := 0
 	want := generated.ReplaceAllStringFunc(string(page), func(section string) string {

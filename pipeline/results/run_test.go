@@ -53,7 +53,7 @@ func newRun(t *testing.T) *Writer {
 
 func writePoint(t *testing.T, w *Writer, keys measure.Keys, status measure.PointStatus, n int64) {
 	t.Helper()
-	if err := w.WritePoint(measure.Point{Keys: keys, Status: status}, records(n)); err != nil {
+	if err := w.WritePoint(measure.Point{Keys: keys, Status: status}, records(n), nil); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -130,7 +130,7 @@ func TestTheLastAttemptIsRead(t *testing.T) {
 func TestNothingIsOverwritten(t *testing.T) {
 	w := newRun(t)
 	writePoint(t, w, keys(w.Run, pointA, 0, 0), measure.PointCompleted, 3)
-	err := w.WritePoint(measure.Point{Keys: keys(w.Run, pointA, 0, 0)}, nil)
+	err := w.WritePoint(measure.Point{Keys: keys(w.Run, pointA, 0, 0)}, nil, nil)
 	if err == nil || !strings.Contains(err.Error(), "results are never overwritten") {
 		t.Errorf("error %v", err)
 	}
@@ -329,7 +329,7 @@ func TestAFolderThatIsGoneIsAnError(t *testing.T) {
 	if err := os.RemoveAll(w.path(string(Requests))); err != nil {
 		t.Fatal(err)
 	}
-	err := w.WritePoint(measure.Point{Keys: keys(w.Run, pointA, 0, 0)}, nil)
+	err := w.WritePoint(measure.Point{Keys: keys(w.Run, pointA, 0, 0)}, nil, nil)
 	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "writing "+w.path(string(Requests))) {
 		t.Errorf("error %v", err)
 	}

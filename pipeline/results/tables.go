@@ -23,6 +23,8 @@ const (
 	Requests Table = "requests" // a row per request: [measure.RequestRow]
 	Points   Table = "points"   // a row per measurement of a point: [measure.Point]
 	Trials   Table = "trials"   // a row per trial and point, with the verdict over its repeats: [TrialRow]
+
+	ServerMetrics Table = "server_metrics" // a row per value that a service showed of itself: [measure.MetricRow]; a measurement without has no file
 )
 
 // partial holds requests of measurements that have no row in the points table. It is no table, so that nothing counts them by accident.
@@ -157,20 +159,33 @@ func collect[T any](r *Run, name string, sums sums) ([]T, error) {
 
 // Requests gives the requests of a measurement, in order of dispatch. The file is compared with its checksum first; an error ends them.
 func (r *Run) Requests(m Measurement) iter.Seq2[measure.RequestRow, error] {
-	return r.requests(m.file(string(Requests), ".parquet"))
+	return stored[measure.RequestRow](r, m.file(string(Requests), ".parquet"))
 }
 
-func (r *Run) requests(name string) iter.Seq2[measure.RequestRow, error] {
-	return func(yield func(measure.RequestRow, error) bool) {
+// stored gives the rows of a file, which is compared with its checksum first.
+func stored[T any](r *Run, name string) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
 		sums, err := r.readSums()
 		if err == nil {
 			err = sums.verify(r, name)
 		}
 		if err != nil {
-			yield(measure.RequestRow{}, err)
+			var none T
+			yield(none, err)
 			return
 		}
-		readParquet[measure.RequestRow](r.path(name))(yield)
+		readParquet[T](r.path(name))(yield)
+	}
+}
+
+// ServerMetrics gives what the service showed of itself during a measurement, in order of time; nothing where it showed nothing. An error ends it.
+func (r *Run) ServerMetrics(m Measurement) iter.Seq2[measure.MetricRow, error] {
+	return func(yield func(measure.MetricRow, error) bool) {
+		name := m.file(string(ServerMetrics), ".parquet")
+		if _, err := os.Stat(r.path(name)); errors.Is(err, fs.ErrNotExist) {
+			return
+		}
+		stored[measure.MetricRow](r, name)(yield)
 	}
 }
 
@@ -200,7 +215,7 @@ func (r *Run) Completed() (done map[PointRepeat]measure.Point, broken []error) {
 // NextAttempts gives, for each repeat that was tried, the number of its next try: one more than any file says. Of one that was not it is 0.
 func (r *Run) NextAttempts() (map[PointRepeat]int64, error) {
 	next := map[PointRepeat]int64{}
-	for _, folder := range []string{string(Requests), string(Points), partial} {
+	for _, folder := range []string{string(Requests), string(Points), string(ServerMetrics), partial} {
 		for _, ending := range []string{".parquet", streamEnding} {
 			tried, err := r.measurements(folder, ending)
 			if err != nil {

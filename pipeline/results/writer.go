@@ -74,7 +74,7 @@ func (w *Writer) prepare() error {
 	return nil
 }
 
-var folders = []string{string(Requests), string(Points), string(Trials), partial}
+var folders = []string{string(Requests), string(Points), string(Trials), string(ServerMetrics), partial}
 
 // Resume takes hold of the run in dir again. What its last process left half done is put in order: requests of measurements that never got their
 // row are brought together in partial/, and files that never got their name are removed.
@@ -122,12 +122,17 @@ func (w *Writer) Update(change func(*Manifest)) error {
 	return writeManifest(w.dir, w.manifest)
 }
 
-// WritePoint stores a measurement: its requests, then its point, whose file says that the measurement is there whole. The stream of its requests, if
-// there was one, has served its purpose and is removed. Keys of point name the measurement.
-func (w *Writer) WritePoint(point measure.Point, records []measure.Record) error {
+// WritePoint stores a measurement: its requests and what the service showed of itself, then its point, whose file says that the measurement is there whole. The stream of its
+// requests, if there was one, has served its purpose and is removed. Keys of point name the measurement.
+func (w *Writer) WritePoint(point measure.Point, records []measure.Record, samples []measure.Sample) error {
 	m := MeasurementOf(point.Keys)
 	if err := writeTable(w, Requests, m.file(string(Requests), ".parquet"), requestRows(point.Keys, records)); err != nil {
 		return err
+	}
+	if len(samples) > 0 {
+		if err := writeTable(w, ServerMetrics, m.file(string(ServerMetrics), ".parquet"), metricRows(point.Keys, samples)); err != nil {
+			return err
+		}
 	}
 	if err := writeTable(w, Points, m.file(string(Points), ".parquet"), slices.Values([]measure.Point{point})); err != nil {
 		return err
@@ -160,6 +165,16 @@ func writeTable[T any](w *Writer, table Table, name string, rows iter.Seq[T]) er
 		return err
 	}
 	return w.create(name, func(out io.Writer) error { return writeParquet(out, l, rows) })
+}
+
+func metricRows(keys measure.Keys, samples []measure.Sample) iter.Seq[measure.MetricRow] {
+	return func(yield func(measure.MetricRow) bool) {
+		for _, sample := range samples {
+			if !yield(measure.MetricRow{Keys: keys, Sample: sample}) {
+				return
+			}
+		}
+	}
 }
 
 // requestRows derives the figures of each record.

@@ -27,4 +27,6 @@ type Outcome struct {
 	ContextLength       *int64 // that the probe filled
 	ContextLengthReason string // why the probe did not
 	Health              Health // sampled during the measured phase
+
+	Samples []Sample // what the service showed of itself, in order of time, from before the first request until after the last; empty where it shows nothing
 }

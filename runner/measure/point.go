@@ -193,6 +193,8 @@ type Point struct {
 	ContextLengthSource *string `json:"context_length_source" doc:"probe, or reported"`
 	ContextReason       *string `json:"context_length_reason" doc:"why the probe did not fill the context"`
 
+	Server
+
 	Health
 	ClientLimited bool `json:"client_limited" doc:"client_lag_p99_s is above 5 ms: the client may have slowed what it measured"`
 

@@ -29,6 +29,7 @@ func Summarize(o Outcome, load schema.PointLoad, limits schema.Limits) Point {
 	p.rates(g, &limits)
 	p.inFlight(&o, g)
 	p.latencies(g, o.firstWave())
+	p.Server = serverOf(o.Samples, g.firstDispatch, g.lastEnd)
 	p.ErrorExample = g.example()
 	p.Status, p.Reason = statusOf(&o, &p)
 	return p

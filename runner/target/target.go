@@ -16,6 +16,7 @@ import (
 	"sweetspot/runner/client"
 	"sweetspot/runner/clock"
 	"sweetspot/runner/measure"
+	"sweetspot/runner/service/metrics"
 	"sweetspot/runner/tokenizer"
 	"sweetspot/runner/workload"
 	"sweetspot/schema"
@@ -43,6 +44,7 @@ type Target struct {
 	calibration workload.Calibration
 	contents    *workload.Contents   // of the workload's file; nil where it names none
 	tokens      *tokenizer.Tokenizer // counts where the service does not; nil where it does, or the preset names none
+	metrics     metrics.Source     // what the service shows of itself; without URLs where it shows nothing
 	spent       Spent
 }
 
@@ -132,7 +134,27 @@ func (t *Target) ready(ctx context.Context) (Ready, error) {
 	}
 	ready.Calibration, ready.Spent = t.calibration, t.spent
 	ready.Notes = append(ready.Notes, t.config.Files.Notes(t.config.Spec.Workload, 0)...)
-	return ready, nil
+	notes, err := t.lookAtMetrics(ctx)
+	ready.Notes = append(ready.Notes, notes...)
+	return ready, err
+}
+
+// lookAtMetrics finds out which of the URLs show metrics, and says which do not.
+func (t *Target) lookAtMetrics(ctx context.Context) (notes []string, err error) {
+	endpoint := t.config.Spec.Service.Endpoint
+	source := metrics.Source{Client: metrics.NewClient(endpoint != nil && !endpoint.VerifyTLS), Header: t.config.Header, Clock: t.config.Clock}
+	for _, base := range t.config.URLs {
+		address, err := metrics.Address(base)
+		if err != nil {
+			return nil, fmt.Errorf("finding the service's metrics: %w", err)
+		}
+		source.URLs = append(source.URLs, address)
+	}
+	t.metrics, notes = source.Look(ctx)
+	for i, note := range notes {
+		notes[i] = t.config.Redact(note)
+	}
+	return notes, nil
 }
 
 // countLocally has the preset's tokenizer count where the service was seen not to.
@@ -302,14 +324,25 @@ func (t *Target) Measure(ctx context.Context, job Job, watch Watch) (measure.Out
 		Clock:    t.config.Clock,
 		Live:     watch.Live, Sink: watch.Ended, Stop: watch.Stop,
 	}
+	finish := t.metrics.Watch(ctx)
+	outcome := t.drive(ctx, job.Point, deps)
+	outcome.Samples = finish()
+	for i := range outcome.Samples {
+		outcome.Samples[i].URL = t.config.Redact(outcome.Samples[i].URL)
+	}
+	return outcome, nil
+}
+
+// drive runs the load engine. Where the service counts no tokens, the preset's tokenizer does, after the last request has ended.
+func (t *Target) drive(ctx context.Context, point runner.Point, deps runner.Deps) measure.Outcome {
 	if t.tokens == nil {
-		return runner.Run(ctx, job.Point, deps), nil
+		return runner.Run(ctx, point, deps)
 	}
 	counter := &counting{sender: t.client, tokens: t.tokens, kept: map[int64]exchanged{}}
 	deps.Sender = counter
-	outcome := runner.Run(ctx, job.Point, deps)
+	outcome := runner.Run(ctx, point, deps)
 	counter.fill(outcome.Records)
-	return outcome, nil
+	return outcome
 }
 
 // Close ends the target's connections.

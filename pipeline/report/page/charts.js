@@ -198,3 +198,17 @@ function swimLanes(p, theme) {
   }));
   return option;
 }
+
+// queues is what the service showed of its own queue, on the timeline's clock.
+function queues(p, theme) {
+  const option = base(theme);
+  option.xAxis = axis(theme, 'seconds', {type: 'value', min: 0});
+  option.yAxis = axis(theme, 'requests', {type: 'value', min: 0, minInterval: 1, nameGap: 44});
+  option.tooltip.trigger = 'axis';
+  option.tooltip.formatter = d => lines(['at ' + seconds(d[0].value[0])].concat(d.map(s => s.seriesName + ': ' + number(s.value[1]))));
+  option.series = ['running', 'waiting'].map((name, i) => ({
+    type: 'line', name, step: 'end', symbol: look(i).symbol, symbolSize: 5, lineStyle: {color: look(i).colour, type: dashes[i]}, itemStyle: {color: look(i).colour},
+    data: p.queues.filter(q => q[0] !== null && q[0] >= 0 && q[1 + i] !== null).map(q => [q[0], q[1 + i]]),
+  }));
+  return option;
+}

@@ -176,12 +176,14 @@ function requests() {
   if (timed.length > 0) {
     const name = r => r.trial.label + ', ' + r.point.label, note = element('p', '', 'note');
     const told = r => { const t = r.point.timeline; note.textContent = 'First repeat; pale: not of the measured phase.' + (t.rows.length < t.of ? ' The first ' + t.rows.length + ' of ' + t.of + ' requests.' : '') + ' Turn the wheel over it to look closer.'; };
-    let f;
-    const first = chooser(s, 'Timeline of point', timed, r => r.point.selected && r.trial.trial_id === r.trial.run.winner, name, r => { told(r); f.show('Requests of ' + name(r), th => swimLanes(r.point, th)); });
+    let f, queue;
+    const first = chooser(s, 'Timeline of point', timed, r => r.point.selected && r.trial.trial_id === r.trial.run.winner, name, r => { told(r); f.show('Requests of ' + name(r), th => swimLanes(r.point, th)); if (queue) queue.show('Queue of the service at ' + name(r), th => queues(r.point, th)); });
     s.append(box);
     f = figure(box, 'Requests of ' + name(first), th => swimLanes(first.point, th), undefined, 'wide');
     told(first);
     f.element.append(note);
+    timed.forEach(r => { r.point.queues = r.point.queues || []; });
+    if (timed.some(r => r.point.queues.length > 0)) queue = figure(box, 'Queue of the service at ' + name(first), th => queues(first.point, th), 'By its own metrics, once a second.', 'wide');
   }
 }
 
@@ -203,6 +205,11 @@ function figuresTable() {
   columns[2] = {name: 'ok/issued', of: r => r.point.requests_ok + '/' + r.point.requests_issued};
   if (rows.some(r => r.point.output_tok_per_s_gpu !== null)) columns.push({name: 'tok/s a GPU', of: r => r.point.output_tok_per_s_gpu, write: number});
   if (rows.some(r => r.point.cost_per_million_output_tokens !== null)) columns.push({name: 'cost a million tokens', of: r => r.point.cost_per_million_output_tokens, write: number});
+  if (rows.some(r => r.point.server_engine !== null)) {
+    columns.push({name: 'waiting in the service', of: r => r.point.server_requests_waiting_mean, write: number}, {name: 'KV cache', of: r => r.point.server_kv_cache_usage_max, write: share},
+      {name: 'cache hits', of: r => r.point.server_prefix_cache_hit_ratio, write: share}, {name: 'preemptions', of: r => r.point.server_preemptions, write: number},
+      {name: 'its mean TTFT', of: r => r.point.server_ttft_mean_s, write: seconds});
+  }
   if (rows.some(r => r.point.reasons.length > 0)) columns.push({name: 'why not', of: r => r.point.reasons.join('; '), text: true});
   table(s, 'Points: medians over repeats', columns, rows, r => r.point.selected ? 'selected' : '');
   table(s, 'How well the client kept up', [

@@ -1,0 +1,203 @@
+package measure
+
+import (
+	"slices"
+
+	"sweetspot/runner/clock"
+)
+
+// Sample is one value of one series that a service shows of itself.
+type Sample struct {
+	At             clock.Instant `json:"at_ns" unit:"ns" doc:"the service's answer had been read"`
+	URL            string        `json:"url" doc:"where it was asked"`
+	Metric         string        `json:"metric" doc:"name of the series as the service shows it, such as vllm:num_requests_running; a histogram or summary has a series _sum and one _count"`
+	Kind           string        `json:"kind" doc:"counter, gauge, untyped, sum or count"`
+	Value          *float64      `json:"value" doc:"the value; null where it is not a number"`
+	Engine         *string       `json:"engine" doc:"label engine"`
+	ModelName      *string       `json:"model_name" doc:"label model_name"`
+	FinishedReason *string       `json:"finished_reason" doc:"label finished_reason"`
+	Labels         *string       `json:"labels" doc:"all other labels in order of their names, as name=value with commas between"`
+}
+
+// MetricRow is a row of the server_metrics table.
+type MetricRow struct {
+	Keys
+	Sample
+}
+
+// Server is what the service's own metrics say of the measured phase. A figure is null where the service does not show what it is made of. Means and
+// the greatest are over the scrapes in the measured phase; counts are from the last scrape before it to the first behind it, so that up to a second
+// of warmup and drain is in them.
+type Server struct {
+	ServerEngine      *string  `json:"server_engine" doc:"engine that the service's metrics are named by: vllm, sglang, tgi or llamacpp; null where it shows none that is known"`
+	ServerRunning     *float64 `json:"server_requests_running_mean" doc:"requests that the service worked on, mean over the scrapes"`
+	ServerWaiting     *float64 `json:"server_requests_waiting_mean" doc:"requests that waited in the service, mean over the scrapes"`
+	ServerWaitingMax  *float64 `json:"server_requests_waiting_max" doc:"most requests that waited in the service"`
+	ServerKVCacheMax  *float64 `json:"server_kv_cache_usage_max" doc:"greatest share of the KV cache in use, 0 to 1"`
+	ServerPreemptions *float64 `json:"server_preemptions" doc:"requests that the service put back for lack of KV cache"`
+	ServerCacheHits   *float64 `json:"server_prefix_cache_hit_ratio" doc:"tokens found in the service's prefix cache over tokens looked up"`
+	ServerTTFTMean    *float64 `json:"server_ttft_mean_s" unit:"s" doc:"mean time to first token by the service's own count; what ttft_mean_s has above it is network and client"`
+}
+
+// engineMetrics names the series that the figures of [Server] are made of: the first of the names that the service shows, since versions differ.
+// Without a name, the engine does not show the figure.
+type engineMetrics struct {
+	engine                            string
+	running, waiting, kvCache         []string // gauges
+	preemptions, queries, hits        []string // counters
+	ttftSum, ttftCount, cacheHitRatio []string // the last one is a gauge, for engines that count neither queries nor hits
+}
+
+var engines = []engineMetrics{
+	{
+		engine: "vllm", running: []string{"vllm:num_requests_running"}, waiting: []string{"vllm:num_requests_waiting"},
+		kvCache:     []string{"vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc"},
+		preemptions: []string{"vllm:num_preemptions_total"},
+		queries:     []string{"vllm:prefix_cache_queries_total", "vllm:gpu_prefix_cache_queries_total"},
+		hits:        []string{"vllm:prefix_cache_hits_total", "vllm:gpu_prefix_cache_hits_total"},
+		ttftSum:     []string{"vllm:time_to_first_token_seconds_sum"}, ttftCount: []string{"vllm:time_to_first_token_seconds_count"},
+	},
+	{
+		engine: "sglang", running: []string{"sglang:num_running_reqs"}, waiting: []string{"sglang:num_queue_reqs"}, kvCache: []string{"sglang:token_usage"},
+		cacheHitRatio: []string{"sglang:cache_hit_rate"},
+		ttftSum:       []string{"sglang:time_to_first_token_seconds_sum"}, ttftCount: []string{"sglang:time_to_first_token_seconds_count"},
+	},
+	{engine: "tgi", running: []string{"tgi_batch_current_size"}, waiting: []string{"tgi_queue_size"}},
+	{
+		engine: "llamacpp", running: []string{"llamacpp:requests_processing"}, waiting: []string{"llamacpp:requests_deferred"},
+		kvCache: []string{"llamacpp:kv_cache_usage_ratio"},
+	},
+}
+
+// serverOf derives the figures from samples in order of time, for a measured phase from one instant to another.
+func serverOf(samples []Sample, from, to clock.Instant) Server {
+	if len(samples) == 0 || !from.Happened() || !to.Happened() {
+		return Server{}
+	}
+	s := scrapesOf(samples)
+	names := s.engine()
+	if names == nil {
+		return Server{}
+	}
+	figures := Server{ServerEngine: &names.engine}
+	figures.ServerRunning, _ = s.gauge(names.running, from, to)
+	figures.ServerWaiting, figures.ServerWaitingMax = s.gauge(names.waiting, from, to)
+	_, figures.ServerKVCacheMax = s.gauge(names.kvCache, from, to)
+	figures.ServerPreemptions = s.grown(names.preemptions, from, to)
+	figures.ServerCacheHits = over(s.grown(names.hits, from, to), s.grown(names.queries, from, to))
+	if len(names.cacheHitRatio) > 0 {
+		figures.ServerCacheHits, _ = s.gauge(names.cacheHitRatio, from, to)
+	}
+	figures.ServerTTFTMean = over(s.grown(names.ttftSum, from, to), s.grown(names.ttftCount, from, to))
+	return figures
+}
+
+// scrapes are the values of each series by the time of the scrape, summed over the URLs and labels that a scrape has them with.
+type scrapes struct {
+	times  []clock.Instant
+	values map[string]map[clock.Instant]float64
+}
+
+func scrapesOf(samples []Sample) scrapes {
+	s := scrapes{values: map[string]map[clock.Instant]float64{}}
+	for i := range samples {
+		sample := &samples[i]
+		if len(s.times) == 0 || s.times[len(s.times)-1] != sample.At {
+			s.times = append(s.times, sample.At)
+		}
+		if sample.Value == nil {
+			continue
+		}
+		if s.values[sample.Metric] == nil {
+			s.values[sample.Metric] = map[clock.Instant]float64{}
+		}
+		s.values[sample.Metric][sample.At] += *sample.Value
+	}
+	return s
+}
+
+// engine is the engine that the series are named by; nil where it is none that is known.
+func (s *scrapes) engine() *engineMetrics {
+	i := slices.IndexFunc(engines, func(e engineMetrics) bool { return s.named(e.running) != "" })
+	if i < 0 {
+		return nil
+	}
+	return &engines[i]
+}
+
+// named is the first of the names that there is a series of.
+func (s *scrapes) named(names []string) string {
+	for _, name := range names {
+		if s.values[name] != nil {
+			return name
+		}
+	}
+	return ""
+}
+
+// gauge is the mean and the greatest of a series in the measured phase.
+func (s *scrapes) gauge(names []string, from, to clock.Instant) (mean, greatest *float64) {
+	var values []float64
+	for _, at := range s.times {
+		if value := s.at(names, at); value != nil && at >= from && at <= to {
+			values = append(values, *value)
+		}
+	}
+	if len(values) == 0 {
+		return nil, nil
+	}
+	sum := 0.0
+	for _, v := range values {
+		sum += v
+	}
+	average, most := sum/float64(len(values)), slices.Max(values)
+	return &average, &most
+}
+
+// grown is by how much a counter grew from the last scrape before the measured phase to the first behind it; nil where one of the two is missing,
+// or where it fell: the service was started anew.
+func (s *scrapes) grown(names []string, from, to clock.Instant) *float64 {
+	var before, behind *float64
+	for _, at := range s.times {
+		value := s.at(names, at)
+		if value != nil && at <= from {
+			before = value
+		}
+		if at >= to && behind == nil {
+			behind = value
+		}
+	}
+	if before == nil || behind == nil || *behind < *before {
+		return nil
+	}
+	growth := *behind - *before
+	return &growth
+}
+
+// Queue is how many requests a service ran and how many waited in it at one instant; nil where it does not show it.
+type Queue struct {
+	At               clock.Instant
+	Running, Waiting *float64
+}
+
+// Queues are the queues of a service over samples in order of time; none where its engine is not known.
+func Queues(samples []Sample) []Queue {
+	s := scrapesOf(samples)
+	names := s.engine()
+	if names == nil {
+		return nil
+	}
+	queues := make([]Queue, len(s.times))
+	for i, at := range s.times {
+		queues[i] = Queue{at, s.at(names.running, at), s.at(names.waiting, at)}
+	}
+	return queues
+}
+
+// at is the value of a series at an instant.
+func (s *scrapes) at(names []string, at clock.Instant) *float64 {
+	if value, ok := s.values[s.named(names)][at]; ok {
+		return &value
+	}
+	return nil
+}

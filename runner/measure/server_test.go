@@ -1,0 +1,82 @@
+package measure
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sweetspot/runner/clock"
+)
+
+// scraped are the samples of scrapes one second apart, from second 1 on: of each series one value a scrape, null where it is below 0.
+func scraped(series map[string][]float64) []Sample {
+	var samples []Sample
+	for i := range 6 {
+		for name, values := range series {
+			s := Sample{At: clock.Instant(i+1) * 1e9, Metric: name}
+			if values[i] >= 0 {
+				s.Value = &values[i]
+			}
+			samples = append(samples, s)
+		}
+	}
+	return samples
+}
+
+func vllmSeries() map[string][]float64 {
+	return map[string][]float64{
+		"vllm:num_requests_running":            {0, 4, 8, 6, 2, 0},
+		"vllm:num_requests_waiting":            {9, 0, 2, 4, 9, 9},
+		"vllm:gpu_cache_usage_perc":            {0.9, 0.1, 0.5, 0.25, 0.9, 0.9},
+		"vllm:num_preemptions_total":           {5, 5, 6, 7, 9, 20},
+		"vllm:prefix_cache_queries_total":      {0, 100, 200, 300, 500, 900},
+		"vllm:prefix_cache_hits_total":         {0, 0, 10, 60, 100, 900},
+		"vllm:time_to_first_token_seconds_sum": {0, 1, 2, 3, 4, 90}, "vllm:time_to_first_token_seconds_count": {0, 10, 20, 30, 25, 90},
+	}
+}
+
+// The measured phase is from 1.5 s to 4.5 s: scrapes at 2, 3 and 4 s lie in it, those at 1 and 5 s enclose it.
+func TestServerFiguresAreOfTheMeasuredPhase(t *testing.T) {
+	got := serverOf(scraped(vllmSeries()), 15e8, 45e8)
+	engine, running, waiting, most, cache, preempted, hits, ttft := "vllm", 6., 2., 4., 0.5, 4., 0.2, 0.16
+	want := Server{&engine, &running, &waiting, &most, &cache, &preempted, &hits, &ttft}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestWhatAServiceDoesNotShowIsNull(t *testing.T) {
+	series := vllmSeries()
+	delete(series, "vllm:prefix_cache_hits_total")
+	series["vllm:num_preemptions_total"] = []float64{5, 5, 5, 5, 0, 0} // started anew
+	series["vllm:num_requests_waiting"] = []float64{1, -1, -1, -1, 1, 1}
+	got := serverOf(scraped(series), 15e8, 45e8)
+	if got.ServerCacheHits != nil || got.ServerPreemptions != nil || got.ServerWaiting != nil || got.ServerWaitingMax != nil || got.ServerRunning == nil {
+		t.Errorf("figures %+v", got)
+	}
+	if got := serverOf(scraped(vllmSeries()), 15e8, 65e8); got.ServerPreemptions != nil || got.ServerRunning == nil {
+		t.Errorf("a count without a scrape behind the phase: %+v", got)
+	}
+	for name, got := range map[string]Server{
+		"no samples":       serverOf(nil, 15e8, 45e8),
+		"nothing measured": serverOf(scraped(vllmSeries()), 0, 0),
+		"another engine":   serverOf(scraped(map[string][]float64{"http_requests": {1, 2, 3, 4, 5, 6}}), 15e8, 45e8),
+	} {
+		if got != (Server{}) {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// Data-parallel engines and several URLs are one service: their values at an instant are added up.
+func TestSeriesOfOneNameAreAddedUp(t *testing.T) {
+	one, two := scraped(vllmSeries()), scraped(vllmSeries())
+	var both []Sample
+	for i := range one {
+		both = append(both, one[i], two[i])
+	}
+	got := serverOf(both, 15e8, 45e8)
+	if got.ServerRunning == nil || *got.ServerRunning != 12 {
+		t.Errorf("running %v, want 12", got.ServerRunning)
+	}
+}
