@@ -84,7 +84,7 @@ func writeFigures(writer *results.Writer, plan *pipeline.Plan, figures string) e
 		if err != nil {
 			return fmt.Errorf("%s: %w", line, err)
 		}
-		if err := writer.WritePoint(row, nil); err != nil {
+		if err := writer.WritePoint(row, nil, nil); err != nil {
 			return err
 		}
 	}
