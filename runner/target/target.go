@@ -44,7 +44,7 @@ type Target struct {
 	calibration workload.Calibration
 	contents    *workload.Contents   // of the workload's file; nil where it names none
 	tokens      *tokenizer.Tokenizer // counts where the service does not; nil where it does, or the preset names none
-	metrics     metrics.Source     // what the service shows of itself; without URLs where it shows nothing
+	metrics     metrics.Source       // what the service shows of itself; without URLs where it shows nothing
 	spent       Spent
 }
 
