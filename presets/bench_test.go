@@ -49,7 +49,7 @@ func measured(t testing.TB, store string) string {
 	}
 	for i := range plan.Trials {
 		for _, job := range plan.Jobs(&plan.Trials[i]) {
-			if err := run.WritePoint(soundPoint(job), nil); err != nil {
+			if err := run.WritePoint(soundPoint(job), nil, nil); err != nil {
 				t.Fatal(err)
 			}
 		}

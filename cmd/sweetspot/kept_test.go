@@ -43,7 +43,7 @@ func keep(ts *testscript.TestScript, neg bool, args []string) {
 	for line := range strings.Lines(ts.ReadFile(args[4])) {
 		row, err := pointOf(plan, strings.Fields(line))
 		ts.Check(err)
-		ts.Check(run.WritePoint(row, nil))
+		ts.Check(run.WritePoint(row, nil, nil))
 	}
 	ts.Check(run.Close())
 	ts.Check(moveRun(run, filepath.Join(store, id)))
