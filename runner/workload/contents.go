@@ -75,8 +75,11 @@ func listOrLines(name string) input.Format {
 
 // tableOrLines is the format of a file of prompts by its ending.
 func tableOrLines(name string) input.Format {
-	if strings.EqualFold(path.Ext(name), ".parquet") {
+	switch strings.ToLower(path.Ext(name)) {
+	case ".parquet":
 		return input.Parquet{}
+	case ".csv":
+		return input.CSV{}
 	}
 	return input.JSONL{}
 }

@@ -91,6 +91,21 @@ func TestPromptsAreSentAsTheFileHasThem(t *testing.T) {
 	}
 }
 
+// A table's rows are prompts as lines are; an empty cell says nothing.
+func TestPromptsFromCSV(t *testing.T) {
+	table := "prompt,messages,output_tokens,topic\nOne?,,5,a\n,\"[{\"\"role\"\": \"\"user\"\", \"\"content\"\": \"\"Two?\"\"}]\",,b\n"
+	source, err := fileSource(t, "p.csv", table, promptsSpec("p.csv", "chat", "shared"), Seed{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, most := range []int64{5, 77} {
+		got := askedAt(t, source, measure.Measured, int64(i))
+		if want := []string{"One?", "Two?"}[i]; got.Most != most || got.Messages[0]["content"] != want {
+			t.Errorf("row %d asks %+v", i, got)
+		}
+	}
+}
+
 // A file that is sent again under isolated repeats its prompts, each behind a nonce of its own.
 func TestIsolatedPromptsOfAFileShareNoPrefix(t *testing.T) {
 	source, err := fileSource(t, "p.jsonl", somePrompts, promptsSpec("p.jsonl", "chat", "isolated"), Seed{Run: "3f9a1c02"})
