@@ -420,3 +420,31 @@ func heap() int64 {
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
 }
+
+// Where caches are salted, sessions of a trace have one salt until the file begins again: what they share stays shared. Agentic replay sends a
+// turn ahead for one token.
+func TestSaltsAndPrefillsOfATrace(t *testing.T) {
+	spec := traceSpec("f", "mooncake", "isolated")
+	spec.Request.CacheSalt = true
+	contents, err := recordedFile(t, spec.Workload, sharing)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := sourceFrom(t, contents, spec, Seed{Run: "3f9a1c02"})
+	var salts []string
+	for i := range int64(4) {
+		session, err := s.Session(measure.Measured, i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked := walk(t, session)[0]
+		salts = append(salts, fmt.Sprint(asked.body["cache_salt"]))
+		ahead, err := session.Turns[0].Replay.Prefill(nil)
+		if err != nil || ahead.OutputTokens != 1 || ahead.PromptTokens != asked.request.PromptTokens {
+			t.Errorf("what is sent ahead asks for %d of %d tokens, %v", ahead.OutputTokens, ahead.PromptTokens, err)
+		}
+	}
+	if salts[0] == "" || salts[0] != salts[1] || salts[0] != salts[2] || salts[0] == salts[3] {
+		t.Errorf("the salts are %q", salts)
+	}
+}
