@@ -40,7 +40,7 @@ func parse(text, example string) (condition, error) {
 		}
 	}
 	switch {
-	case c.operator == "" || strings.IndexAny(c.right, "<>=!") >= 0:
+	case c.operator == "" || strings.ContainsAny(c.right, "<>=!"):
 		return c, fmt.Errorf("reading %q: the operators are <, <=, > and >=, one in a condition, such as %s", c.text, example)
 	case c.right == "":
 		return c, fmt.Errorf("reading %q: there is no number behind %s, such as in %s", c.text, c.operator, example)

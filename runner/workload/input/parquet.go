@@ -18,7 +18,7 @@ func (Parquet) Read(source Source, from Place) (reader Reader, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading a Parquet file: %w", err)
 	}
-	r := &rows{read: parquet.NewReader(file), at: from}
+	r := &rows{read: parquet.NewGenericReader[any](file, file.Schema()), at: from}
 	if from.Entry > 0 {
 		err = r.read.SeekToRow(from.Entry)
 	}
@@ -26,7 +26,7 @@ func (Parquet) Read(source Source, from Place) (reader Reader, err error) {
 }
 
 type rows struct {
-	read *parquet.Reader
+	read *parquet.GenericReader[any]
 	at   Place // of the row that comes next
 }
 
@@ -35,14 +35,15 @@ func (r *rows) Next() (found Entry, err error) {
 	defer broken(&err)
 	found.Place = r.at
 	found.Line = r.at.Entry + 1
-	row := map[string]any{}
-	if err = r.read.Read(&row); err != nil {
-		if err != io.EOF {
+	row := []any{map[string]any{}}
+	n, err := r.read.Read(row)
+	if n == 0 {
+		if err != nil && err != io.EOF {
 			err = fmt.Errorf("reading a row: %w", err)
 		}
 		return found, err
 	}
-	if found.Text, err = json.Marshal(asText(row)); err != nil {
+	if found.Text, err = json.Marshal(asText(row[0])); err != nil {
 		return found, fmt.Errorf("reading a row: %w", err)
 	}
 	if len(found.Text) > maxEntry {

@@ -35,7 +35,7 @@ type burstGPT struct {
 
 func (b *burstGPT) session() (*Session, error) {
 	if b.Timestamp == nil {
-		return nil, errors.New("Timestamp is missing")
+		return nil, errors.New("the Timestamp is missing")
 	}
 	at, err := b.Timestamp.duration("Timestamp", time.Second, latest)
 	if err != nil {
