@@ -185,8 +185,8 @@ type PlannedSearch struct {
 type PlannedPoint struct {
 	ID string `json:"point_id"`
 	schema.PointLoad
-	Requests       *int64          `json:"requests"`   // measured requests of one repeat; null where a duration bounds it
-	Duration       *float64        `json:"duration_s"` // of the measured phase; null where a count bounds it
+	Requests       *int64          `json:"requests"`   // measured requests of one repeat; null where a duration alone bounds it
+	Duration       *float64        `json:"duration_s"` // of the measured phase, the most beside requests; null where they alone bound it
 	WarmupRequests int64           `json:"warmup_requests"`
 	Estimate       *float64        `json:"estimate_s"` // of one repeat; null where nothing is known
 	Repeats        []PlannedRepeat `json:"repeats"`

@@ -41,11 +41,12 @@ func (h identity) point(load schema.Load, point schema.PointLoad) (string, error
 		RequestsPerSlot int64            `json:"requests_per_slot"`
 		MinRequests     int64            `json:"min_requests"`
 		Duration        *schema.Duration `json:"duration"`
+		MaxDuration     *schema.Duration `json:"max_duration"`
 		WarmupRequests  *int64           `json:"warmup_requests"`
 		DrainTimeout    schema.Duration  `json:"drain_timeout"`
 		Seed            int64            `json:"seed"`
 		schema.Course
-	}{load.Requests, load.RequestsPerSlot, load.MinRequests, load.Duration, load.WarmupRequests, load.DrainTimeout, load.Seed, load.Course})
+	}{load.Requests, load.RequestsPerSlot, load.MinRequests, load.Duration, load.MaxDuration, load.WarmupRequests, load.DrainTimeout, load.Seed, load.Course})
 	if err != nil {
 		return "", err
 	}

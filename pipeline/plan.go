@@ -44,8 +44,8 @@ type Trial struct {
 type Point struct {
 	ID string `json:"point_id"`
 	schema.PointLoad
-	Requests       *int64           `json:"requests"` // measured requests; null where Duration bounds the measured phase
-	Duration       *schema.Duration `json:"duration"`
+	Requests       *int64           `json:"requests"` // measured requests; null where Duration alone bounds the measured phase
+	Duration       *schema.Duration `json:"duration"` // of the measured phase, the most beside Requests; null where they alone bound it
 	WarmupRequests int64            `json:"warmup_requests"`
 }
 
@@ -60,8 +60,8 @@ type Job struct {
 	measure.Keys
 	Spec           schema.Spec      `json:"spec"`
 	Load           schema.PointLoad `json:"load"`
-	Requests       *int64           `json:"requests"` // measured requests; null where Duration bounds the measured phase
-	Duration       *schema.Duration `json:"duration"`
+	Requests       *int64           `json:"requests"` // measured requests; null where Duration alone bounds the measured phase
+	Duration       *schema.Duration `json:"duration"` // of the measured phase, the most beside Requests; null where they alone bound it
 	WarmupRequests int64            `json:"warmup_requests"`
 	DrainTimeout   schema.Duration  `json:"drain_timeout"`
 	Seed           int64            `json:"seed"`
@@ -151,7 +151,7 @@ func newPoint(trial identity, preset *schema.Preset, load schema.PointLoad, exte
 		if load.ReplaySpeed != nil && preset.Load.Requests == nil && extent.Requests > 0 {
 			n = extent.Requests // all of the trace
 		}
-		point.Requests = &n
+		point.Requests, point.Duration = &n, preset.Load.MaxDuration
 	}
 	id, err := trial.point(preset.Load, load)
 	point.ID = id
@@ -250,8 +250,11 @@ func (p *Point) Estimate(earlier []measure.Point) *time.Duration {
 			took = append(took, row.Finished.Sub(row.Started))
 		}
 	}
-	if len(took) == 0 {
+	if len(took) == 0 && p.Requests == nil {
 		return (*time.Duration)(p.Duration)
+	}
+	if len(took) == 0 {
+		return nil
 	}
 	slices.Sort(took)
 	middle := (took[(len(took)-1)/2] + took[len(took)/2]) / 2

@@ -125,6 +125,7 @@ func TestIdsAreOfWhatIsMeasured(t *testing.T) {
 		"per slot":         func(l *schema.Load) { l.RequestsPerSlot++ },
 		"least requests":   func(l *schema.Load) { l.MinRequests++ },
 		"duration":         func(l *schema.Load) { l.Duration = ptr(schema.Duration(time.Minute)) },
+		"most time":        func(l *schema.Load) { l.MaxDuration = ptr(schema.Duration(time.Minute)) },
 		"warmup":           func(l *schema.Load) { l.WarmupRequests = ptr(int64(1)) },
 		"drain":            func(l *schema.Load) { l.DrainTimeout++ },
 		"seed":             func(l *schema.Load) { l.Seed++ },
@@ -223,6 +224,19 @@ func TestSlotsAreSessionsOrRequests(t *testing.T) {
 	point := planOf(t, preset).Trials[0].Points[0]
 	if *point.Requests != 160 || point.WarmupRequests != 64 {
 		t.Errorf("%d requests after %d in warmup, want 160 after 64", *point.Requests, point.WarmupRequests)
+	}
+}
+
+func TestAMostTimeStandsBesideTheCount(t *testing.T) {
+	preset := chat()
+	preset.Load.MaxDuration = ptr(schema.Duration(30 * time.Second))
+	plan := planOf(t, preset)
+	point := plan.Trials[0].Points[1]
+	if point.Requests == nil || *point.Requests != 40 || point.Duration == nil || *point.Duration != schema.Duration(30*time.Second) {
+		t.Errorf("point %+v", point)
+	}
+	if got := plan.Estimate(nil); got != nil {
+		t.Errorf("estimate %v: how long the count takes is not known", got)
 	}
 }
 

@@ -99,7 +99,7 @@ func (e *execution) streamedRecords(keys measure.Keys) []measure.Record {
 // row summarises a point and adds what only the pipeline knows.
 func (e *execution) row(outcome measure.Outcome, before Preflight, job Job) measure.Point {
 	row := measure.Summarize(outcome, job.Load, job.Limits)
-	row.Keys = job.Keys
+	row.Keys, row.Planned = job.Keys, job.Requests
 	row.Workload, row.Model = job.Spec.Workload.Name(), job.Spec.Model
 	row.Cache, row.IgnoreEOS = job.Spec.Request.Cache, job.Spec.Request.IgnoreEOS
 	row.SharedPrefix = job.Spec.Workload.SharedPrefix(row.Cache)

@@ -271,6 +271,19 @@ func TestADurationCutsRequestsThatOutliveIt(t *testing.T) {
 	})
 }
 
+// A count and a time: whichever comes first ends the measured phase, and what was sent until then is measured whole.
+func TestAMostTimeEndsAPointThatTakesTooLong(t *testing.T) {
+	for requests, want := range map[int64]int64{1000: 20, 8: 8} { // two lanes, one second a request, ten seconds at most
+		point := Point{Load: closed(2), Requests: requests, Duration: 10 * second, DrainTimeout: 5 * second}
+		drive(t, point, steady(100*time.Millisecond, 900*time.Millisecond), nil, func(t *testing.T, o measure.Outcome, _ *service) {
+			complete(t, o)
+			if counts := measure.Summarize(o, point.Load, schema.Limits{}).Counts; counts.Issued != want || counts.OK != want {
+				t.Errorf("of %d requests %d were sent and %d ok, want %d", requests, counts.Issued, counts.OK, want)
+			}
+		})
+	}
+}
+
 func TestADeclaredShareIsCancelledAndCountedApart(t *testing.T) {
 	point := Point{Load: closed(8), Requests: 2000, WarmupRequests: 8, DrainTimeout: 10 * second, Cancel: Cancel{Share: 0.25, After: second / 2}, Seed: 3}
 	cancelled := func(seed int64) []int64 {

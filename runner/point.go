@@ -16,8 +16,8 @@ import (
 // Point is one measurement to make. It is all that the runner must know, and can be written and read as JSON.
 type Point struct {
 	Load           schema.PointLoad `json:"load"`
-	Requests       int64            `json:"requests,omitempty"` // measured requests to dispatch; 0 where Duration bounds the measured phase
-	Duration       schema.Duration  `json:"duration,omitempty"` // of the measured phase; 0 where Requests bounds it
+	Requests       int64            `json:"requests,omitempty"` // measured requests to dispatch; 0 where Duration alone bounds the measured phase
+	Duration       schema.Duration  `json:"duration,omitempty"` // of the measured phase, the most beside Requests; 0 where they alone bound it
 	WarmupRequests int64            `json:"warmup_requests"`    // dispatched before the measured phase
 	RampUp         schema.Duration  `json:"ramp_up,omitempty"`  // the load rises for so long from nothing in a straight line, before the measured phase
 	DrainTimeout   schema.Duration  `json:"drain_timeout"`      // requests still in flight so long after the last dispatch are cut
@@ -50,8 +50,8 @@ func (p Point) check() error {
 		return p.Arrivals.Check()
 	case !p.open() && p.Load.Lanes() < 1:
 		return fmt.Errorf("a closed loop needs concurrency or request_concurrency")
-	case p.Requests < 0, p.Duration < 0, (p.Requests > 0) == (p.Duration > 0):
-		return fmt.Errorf("a point needs either requests or duration, above 0")
+	case p.Requests < 0, p.Duration < 0, p.Requests == 0 && p.Duration == 0:
+		return fmt.Errorf("a point needs requests or duration, above 0")
 	case p.WarmupRequests < 0, p.RampUp < 0, p.DrainTimeout < 0, p.ProbeTokens < 0, p.Cancel.After < 0:
 		return fmt.Errorf("counts and times must not be below 0")
 	case !(p.Cancel.Share >= 0 && p.Cancel.Share <= 1):

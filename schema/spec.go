@@ -238,7 +238,8 @@ type Load struct {
 	Requests        *int64    `json:"requests,omitempty"` // measured requests of a point
 	RequestsPerSlot int64     `json:"requests_per_slot"`
 	MinRequests     int64     `json:"min_requests"`
-	Duration        *Duration `json:"duration,omitempty"` // of the measured phase, in the place of a count
+	Duration        *Duration `json:"duration,omitempty"`     // of the measured phase, in the place of a count
+	MaxDuration     *Duration `json:"max_duration,omitempty"` // of the measured phase, beside a count
 	WarmupRequests  *int64    `json:"warmup_requests,omitempty"`
 	DrainTimeout    Duration  `json:"drain_timeout"`
 	Repeats         int64     `json:"repeats"`

@@ -292,6 +292,12 @@ func (v *Verdict) notes() []string {
 	if len(winner.Unchecked) > 0 {
 		notes = append(notes, uncheckedText(winner))
 	}
+	for _, row := range winner.Repeats {
+		if row.Planned != nil && row.Issued < *row.Planned {
+			add(true, "It measured %d of the %d requests that were planned.", row.Issued, *row.Planned)
+			break
+		}
+	}
 	add(winner.Spread != nil, "Its throughput is spread over %s across the repeats.", format.Optional(winner.Spread, format.Percent))
 	broken, where := v.degenerate()
 	add(broken, "Every longer output repeated one text%s: the model may be broken.", where)

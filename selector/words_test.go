@@ -68,6 +68,8 @@ func TestOtherSentences(t *testing.T) {
 		want   string
 	}{
 		{"cached prompt", func(p *measure.Point) { p.Workload, p.Cache, p.PromptOff = "fixed", "shared", ref(0.0) }, "its ttft is that of a cached prompt."},
+		// https://github.com/vllm-project/guidellm/issues/588: a point may have a most time.
+		{"cut short", func(p *measure.Point) { p.Planned = ref(int64(160)) }, "It measured 100 of the 160 requests that were planned."},
 		{"degenerate", func(p *measure.Point) { p.Degenerate = true }, "Every longer output repeated one text: the model may be broken."},
 		// https://github.com/vllm-project/vllm/issues/8625: fewer tokens than events with text.
 		{"tokens a chunk", func(p *measure.Point) { p.TokensPerChunk = ref(0.49) },

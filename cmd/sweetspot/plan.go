@@ -117,10 +117,13 @@ func searchText(trial *pipeline.Trial) string {
 
 // extent is how much of a point is measured.
 func extent(point *pipeline.Point) string {
-	if point.Requests != nil {
-		return fmt.Sprintf("%d requests", *point.Requests)
+	switch {
+	case point.Requests == nil:
+		return point.Duration.String()
+	case point.Duration != nil:
+		return fmt.Sprintf("%d requests, at most %s", *point.Requests, *point.Duration)
 	}
-	return point.Duration.String()
+	return fmt.Sprintf("%d requests", *point.Requests)
 }
 
 func duration(d *time.Duration) string {

@@ -136,6 +136,7 @@ type Point struct {
 	RTT       *float64      `json:"rtt_s" unit:"s" doc:"time of a round trip to the service, before the trial's first point; no figure is adjusted by it"`
 
 	Counts
+	Planned             *int64   `json:"requests_planned" doc:"requests that the measured phase was to dispatch; null where a duration alone bounds it"`
 	WarmupIssued        int64    `json:"warmup_requests_issued" doc:"requests dispatched in warmup"`
 	WarmupFailed        int64    `json:"warmup_requests_failed" doc:"of them, failed"`
 	AgenticWarmupIssued *int64   `json:"agentic_warmup_requests_issued" doc:"requests dispatched in the cache-warmup burst of agentic replay; null where there was none"`
