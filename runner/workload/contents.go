@@ -1,11 +1,7 @@
 package workload
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"io"
 	"path"
 	"strings"
 
@@ -33,7 +29,11 @@ func ReadContents(w schema.Workload, open func(file string) (input.File, error))
 	case name == "":
 		return nil, nil
 	case w.DAG != nil:
-		return dagContents(name, opened)
+		dag, err := ReadDAG(name, opened)
+		if err != nil {
+			return nil, err
+		}
+		return &Contents{sum: dag.book.SHA256(), entries: int64(dag.Roots()), dag: dag}, nil
 	case w.Prompts != nil:
 		book, err := input.Read(name, opened, tableOrLines(name), parsePrompt)
 		if err != nil {
@@ -82,30 +82,6 @@ func tableOrLines(name string) input.Format {
 		return input.CSV{}
 	}
 	return input.JSONL{}
-}
-
-// maxDAG is how large a file of session trees may be, in bytes: it is kept whole.
-const maxDAG = 1 << 30
-
-func dagContents(name string, open func() (input.File, error)) (*Contents, error) {
-	file, err := open()
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	content, err := io.ReadAll(io.NewSectionReader(file, 0, maxDAG+1))
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("reading %s: %w", name, err)
-	case len(content) > maxDAG:
-		return nil, fmt.Errorf("%s is larger than %d GiB", name, maxDAG>>30)
-	}
-	dag, err := ReadDAG(name, bytes.NewReader(content))
-	if err != nil {
-		return nil, err
-	}
-	sum := sha256.Sum256(content)
-	return &Contents{sum: hex.EncodeToString(sum[:]), entries: int64(dag.Roots()), dag: dag}, nil
 }
 
 // NewFrom gives the source of a point's sessions, as [New] does, of a workload that may name a file; contents is what that holds.

@@ -1,30 +1,19 @@
 package workload
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
+
+	"sweetspot/schema"
 )
 
-// DAG is a file of session trees in AIPerf's DAG JSONL form: one session a line, whose turns name the sessions that they fork or spawn.
-//
-// A fork inherits the conversation, a spawn starts afresh and may be started from several places. Sessions that no other names are roots.
-type DAG struct {
-	file     string
-	sessions map[string]*dagSession
-	roots    []*dagSession // in the order of the file
-}
-
-// Roots is the number of session trees in the file.
-func (d *DAG) Roots() int { return len(d.roots) }
-
+// dagSession is a line of a file of session trees.
 type dagSession struct {
-	line int
-
 	ID        string    `json:"session_id"`
 	Turns     []dagTurn `json:"turns"`
 	PreSpawns []string  `json:"pre_session_spawns"`
@@ -88,56 +77,23 @@ func strictly(text []byte, into any) error {
 	return nil
 }
 
-// ReadDAG reads a file of session trees; file names it in errors. All that is wrong with it comes in one error, a line each: `file:line: what`.
-// Empty lines are passed over.
-func ReadDAG(file string, r io.Reader) (*DAG, error) {
-	d := &DAG{file: file, sessions: map[string]*dagSession{}}
-	var problems []error
-	read := bufio.NewReader(r)
-	for line, more := 1, true; more; line++ {
-		text, err := read.ReadBytes('\n')
-		if err != nil && err != io.EOF {
-			return nil, fmt.Errorf("reading %s: %w", file, err)
-		}
-		more = err == nil
-		if text = bytes.TrimSpace(text); len(text) > 0 {
-			if err := d.add(line, text); err != nil {
-				problems = append(problems, fmt.Errorf("%s:%d: %w", file, line, err))
-			}
-		}
-	}
-	if len(problems) == 0 {
-		problems = d.link()
-	}
-	if len(problems) == 0 && len(d.roots) == 0 {
-		problems = append(problems, fmt.Errorf("%s:1: there is no session that no other names", file))
-	}
-	return d, errors.Join(problems...)
-}
-
-func (d *DAG) add(line int, text []byte) error {
-	s := &dagSession{line: line}
-	if err := strictly(text, s); err != nil {
-		return fmt.Errorf("parsing a session: %w", err)
-	}
-	if err := s.check(); err != nil {
-		return err
-	}
-	if first, ok := d.sessions[s.ID]; ok {
-		return fmt.Errorf("session %q stands in line %d already", s.ID, first.line)
-	}
-	d.sessions[s.ID] = s
-	d.roots = append(d.roots, s)
-	return nil
-}
-
 func (s *dagSession) check() error {
 	if s.ID == "" || len(s.Turns) == 0 {
 		return errors.New("a session needs a session_id and at least one turn")
 	}
 	for i := range s.Turns {
-		if err := s.Turns[i].check(i, len(s.Turns)); err != nil {
+		turn := &s.Turns[i]
+		err := turn.check(i, len(s.Turns))
+		if err == nil {
+			_, err = newDAGRequest(turn, schema.Spec{}) // what a turn must not set hangs on no preset
+		}
+		if err != nil {
 			return fmt.Errorf("turn %d of session %q: %w", i, s.ID, err)
+		}
+		for _, ids := range [][]string{turn.forked(), turn.spawned()} {
+			if len(slices.Compact(slices.Sorted(slices.Values(ids)))) != len(ids) {
+				return fmt.Errorf("session %q starts a session twice in turn %d", s.ID, i)
+			}
 		}
 	}
 	return nil
@@ -205,4 +161,13 @@ func (s dagSpawn) joins(index, turns int) int {
 		return index + 1
 	}
 	return 0
+}
+
+// children are all sessions that s starts.
+func (s *dagSession) children() []string {
+	ids := slices.Clone(s.PreSpawns)
+	for i := range s.Turns {
+		ids = append(append(ids, s.Turns[i].forked()...), s.Turns[i].spawned()...)
+	}
+	return ids
 }

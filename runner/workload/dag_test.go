@@ -1,6 +1,9 @@
 package workload
 
 import (
+	"fmt"
+	"io/fs"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -8,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sweetspot/runner/measure"
+	"sweetspot/runner/workload/input"
 )
 
 const agents = `{"session_id": "root", "pre_session_spawns": ["scout"], "turns": [
@@ -27,9 +31,21 @@ func lines(text string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(text, "[\n", "["), ",\n", ",")
 }
 
+func dagOf(t testing.TB, name, text string) (*DAG, error) {
+	t.Helper()
+	return ReadDAG(name, func() (input.File, error) { return textFile{strings.NewReader(text)}, nil })
+}
+
+// textFile is a text as a file.
+type textFile struct{ *strings.Reader }
+
+func (textFile) Close() error { return nil }
+
+func (f textFile) Stat() (fs.FileInfo, error) { return infoOf(f.Size()), nil }
+
 func readDAG(t testing.TB, text string) *DAG {
 	t.Helper()
-	dag, err := ReadDAG("agents.jsonl", strings.NewReader(lines(text)))
+	dag, err := dagOf(t, "agents.jsonl", lines(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +208,7 @@ func TestBadDAGsAreRefusedLineByLine(t *testing.T) {
 		return `{"session_id": "` + id + `"` + rest + `, "turns": [` + strings.Join(turns, ",") + "]}\n"
 	}
 	for name, c := range map[string]struct{ text, want string }{
-		"nothing":        {"\n", "there is no session"},
+		"nothing":        {"\n", "agents.jsonl:1: the file is empty"},
 		"no JSON":        {"\n{\n", "agents.jsonl:2: parsing a session"},
 		"unknown":        {`{"session": 1}`, `agents.jsonl:1: parsing a session: json: unknown field "session"`},
 		"two values":     {session("a", "", turn(""))[:len(session("a", "", turn("")))-1] + "{}", "more than one JSON value"},
@@ -215,7 +231,7 @@ func TestBadDAGsAreRefusedLineByLine(t *testing.T) {
 		"cycle": {session("a", "", turn(`, "spawns": ["b"]`)) + session("b", "", turn(`, "spawns": ["a"]`)), "sessions start each other: a > b > a"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := ReadDAG("agents.jsonl", strings.NewReader(c.text))
+			_, err := dagOf(t, "agents.jsonl", c.text)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v\nwant %s", err, c.want)
 			}
@@ -223,9 +239,9 @@ func TestBadDAGsAreRefusedLineByLine(t *testing.T) {
 	}
 }
 
-func TestNewDAGRefusesWhatItCannotSend(t *testing.T) {
-	dag := readDAG(t, `{"session_id": "a", "turns": [{"messages": [{"role": "user", "content": "x"}], "extra_body": {"stream": false}}]}`)
-	if _, err := NewDAG(dag, chatSpec("shared"), Seed{}, Calibration{}); err == nil || !strings.Contains(err.Error(), `agents.jsonl:1: turn 0 of session "a": extra_body must not set stream`) {
+func TestADAGThatCannotBeSentIsRefused(t *testing.T) {
+	_, err := dagOf(t, "agents.jsonl", `{"session_id": "a", "turns": [{"messages": [{"role": "user", "content": "x"}], "extra_body": {"stream": false}}]}`)
+	if err == nil || !strings.Contains(err.Error(), `agents.jsonl:1: turn 0 of session "a": extra_body must not set stream`) {
 		t.Errorf("a reserved field: %v", err)
 	}
 	spec := chatSpec("shared")
@@ -235,11 +251,63 @@ func TestNewDAGRefusesWhatItCannotSend(t *testing.T) {
 	}
 }
 
+// A file of session trees is read again as it is replayed, wherever in it the sessions of a tree stand.
+func TestALongDAGTakesLittleMemory(t *testing.T) {
+	const trees = 500
+	filler := strings.Repeat("word ", 12_000)
+	var text strings.Builder
+	for i := range trees {
+		fmt.Fprintf(&text, `{"session_id": "root %d", "turns": [{"messages": [{"role": "user", "content": "%d %s"}], "forks": ["fork %d"]}]}`+"\n", i, i, filler, i)
+	}
+	for i := range trees {
+		fmt.Fprintf(&text, `{"session_id": "fork %d", "turns": [{"messages": [{"role": "user", "content": "fork %d"}]}]}`+"\n", i, i)
+	}
+	content, size := text.String(), text.Len()
+	text.Reset()
+	open := opening(t, content)
+	content = ""
+	before := heap()
+	dag, err := ReadDAG("agents.jsonl", func() (input.File, error) { return open("") })
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := NewDAG(dag, chatSpec("shared"), Seed{}, Calibration{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, i := range []int64{0, 250, trees - 1, trees + 7} {
+		session, err := source.Session(measure.Measured, i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := walk(t, session)
+		last := said[len(said)-1].messages
+		if want := fmt.Sprintf("%d word", i%trees); !strings.HasPrefix(last[0].Content, want) || last[len(last)-1].Content != fmt.Sprintf("fork %d", i%trees) {
+			t.Errorf("session %d says %.20q and %.20q", i, last[0].Content, last[len(last)-1].Content)
+		}
+	}
+	if took := heap() - before; took > int64(size)/2 {
+		t.Errorf("a file of %d MiB takes %d MiB", size>>20, took>>20)
+	}
+	runtime.KeepAlive(source)
+}
+
+func TestFaultsBetweenSessionsAreToldUpToTwenty(t *testing.T) {
+	var text strings.Builder
+	for i := range 30 {
+		fmt.Fprintf(&text, `{"session_id": "%d", "turns": [{"messages": [{"role": "user", "content": "x"}], "forks": ["none"]}]}`+"\n", i)
+	}
+	_, err := dagOf(t, "agents.jsonl", text.String())
+	if err == nil || strings.Count(err.Error(), "\n") != 20 || !strings.HasSuffix(err.Error(), "agents.jsonl: 39 more faults") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func FuzzReadDAG(f *testing.F) {
 	f.Add(lines(agents))
 	f.Add(`{"session_id": "a", "turns": [{"messages": [{"role": "user", "content": []}], "forks": ["a"], "spawns": [null]}]}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		dag, err := ReadDAG("fuzz.jsonl", strings.NewReader(text))
+		dag, err := dagOf(t, "fuzz.jsonl", text)
 		if err != nil {
 			return
 		}

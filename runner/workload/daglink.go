@@ -6,33 +6,38 @@ import (
 	"strings"
 )
 
+// mostDAGFaults is how many faults between sessions are told.
+const mostDAGFaults = 20
+
 // link finds the roots, and what is wrong between sessions: names that no line declares, a session forked twice, a session below itself.
 func (d *DAG) link() []error {
 	var problems []error
-	named, forked := map[string]bool{}, map[string]string{}
-	for _, s := range d.roots {
-		complain := func(format string, args ...any) {
-			problems = append(problems, fmt.Errorf("%s:%d: session %q "+format, append([]any{d.file, s.line, s.ID}, args...)...))
+	more := 0
+	named, forked := make([]bool, len(d.index.nodes)), map[int32]string{}
+	for _, n := range d.index.order {
+		s := &d.index.nodes[n]
+		complain := func(format, other string, more ...any) {
+			problems = append(problems, fmt.Errorf("%s:%d: session %q "+format, append([]any{d.book.Name(), s.line, s.name, other}, more...)...))
 		}
-		for _, id := range s.children() {
-			named[id] = true
-			if d.sessions[id] == nil {
-				complain("starts %q, which no line declares", id)
+		for _, child := range s.starts {
+			named[child] = true
+			if of := &d.index.nodes[child]; of.line == 0 {
+				complain("starts %q, which no line declares", of.name)
 			}
 		}
-		for i := range s.Turns {
-			for _, fork := range s.Turns[i].Forks {
-				if parent, twice := forked[fork.Child]; twice {
-					complain("forks %q, which %q forks too: it can inherit from one alone", fork.Child, parent)
-				}
-				forked[fork.Child] = s.ID
+		for _, child := range s.forks {
+			if parent, twice := forked[child]; twice {
+				complain("forks %q, which %q forks too: it can inherit from one alone", d.index.nodes[child].name, parent)
 			}
-			for _, ids := range [][]string{s.Turns[i].forked(), s.Turns[i].spawned()} {
-				if len(slices.Compact(slices.Sorted(slices.Values(ids)))) != len(ids) {
-					complain("starts a session twice in turn %d", i)
-				}
-			}
+			forked[child] = s.name
 		}
+		if len(problems) > mostDAGFaults {
+			more += len(problems) - mostDAGFaults
+			problems = problems[:mostDAGFaults]
+		}
+	}
+	if more > 0 {
+		problems = append(problems, fmt.Errorf("%s: %d more faults", d.book.Name(), more))
 	}
 	if len(problems) > 0 {
 		return problems
@@ -40,45 +45,55 @@ func (d *DAG) link() []error {
 	if problem := d.cycle(); problem != nil {
 		return []error{problem}
 	}
-	d.roots = slices.DeleteFunc(d.roots, func(s *dagSession) bool { return named[s.ID] })
-	return nil
-}
-
-// children are all sessions that s starts.
-func (s *dagSession) children() []string {
-	ids := slices.Clone(s.PreSpawns)
-	for i := range s.Turns {
-		ids = append(append(ids, s.Turns[i].forked()...), s.Turns[i].spawned()...)
+	for entry, n := range d.index.order {
+		if !named[n] {
+			d.roots = append(d.roots, int64(entry))
+		}
 	}
-	return ids
+	return nil
 }
 
 // cycle is an error if a session is below itself.
 func (d *DAG) cycle() error {
-	done := map[string]bool{}
-	var path []string
-	var visit func(s *dagSession) error
-	visit = func(s *dagSession) error {
-		if at := slices.Index(path, s.ID); at >= 0 {
-			return fmt.Errorf("%s:%d: sessions start each other: %s", d.file, s.line, strings.Join(append(path[at:], s.ID), " > "))
-		}
-		if done[s.ID] {
+	const above, done = 1, 2
+	states := make([]byte, len(d.index.nodes))
+	var path []int32
+	var visit func(n int32) error
+	visit = func(n int32) error {
+		switch states[n] {
+		case above:
+			return d.circle(append(path[slices.Index(path, n):], n))
+		case done:
 			return nil
 		}
-		path = append(path, s.ID)
-		for _, id := range s.children() {
-			if err := visit(d.sessions[id]); err != nil {
+		states[n] = above
+		path = append(path, n)
+		for _, child := range d.index.nodes[n].starts {
+			if err := visit(child); err != nil {
 				return err
 			}
 		}
 		path = path[:len(path)-1]
-		done[s.ID] = true
+		states[n] = done
 		return nil
 	}
-	for _, s := range d.roots {
-		if err := visit(s); err != nil {
+	for _, n := range d.index.order {
+		if err := visit(n); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// circle is the error of sessions that start each other in turn.
+func (d *DAG) circle(path []int32) error {
+	var names []string
+	for _, n := range path {
+		names = append(names, d.index.nodes[n].name)
+	}
+	const mostTold = 20
+	if len(names) > mostTold {
+		names = append(append(names[:mostTold-1:mostTold-1], "…"), names[len(names)-1])
+	}
+	return fmt.Errorf("%s:%d: sessions start each other: %s", d.book.Name(), d.index.nodes[path[0]].line, strings.Join(names, " > "))
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -20,7 +19,7 @@ import (
 // before those of spec. Without max_tokens it asks for no length, and is taken to have been answered in 256 tokens where it is not sent. An isolated nonce stands in front of each conversation's first message; a spawn
 // begins a conversation. cal is for the context probe, and for answers to turns that are not sent. The sessions of pre_session_spawns start with their parent, and a turn's delay follows the answer before it.
 //
-// It is an error if a turn sets a field that sweetspot sets itself, or the requests are not for the chat API.
+// It is an error if the requests are not for the chat API.
 func NewDAG(dag *DAG, spec schema.Spec, seed Seed, cal Calibration) (*Source, error) {
 	if spec.Request.API == "completions" {
 		return nil, errors.New("making requests: session trees of messages need the chat API")
@@ -30,17 +29,7 @@ func NewDAG(dag *DAG, spec schema.Spec, seed Seed, cal Calibration) (*Source, er
 		return nil, err
 	}
 	scale := cal.Words.orEstimate(shuffledWords{}, w)
-	replayed := &dagSessions{dag: dag, writer: w, scale: scale, requests: map[*dagTurn]*dagRequest{}}
-	for _, id := range slices.Sorted(maps.Keys(dag.sessions)) {
-		s := dag.sessions[id]
-		for i := range s.Turns {
-			request, err := newDAGRequest(&s.Turns[i], spec)
-			if err != nil {
-				return nil, fmt.Errorf("%s:%d: turn %d of session %q: %w", dag.file, s.line, i, id, err)
-			}
-			replayed.requests[&s.Turns[i]] = request
-		}
-	}
+	replayed := &dagSessions{dag: dag, spec: spec, writer: w, scale: scale}
 	return &Source{sessions: replayed, writer: w, probe: scale}, nil
 }
 
@@ -105,22 +94,20 @@ func openMessage(message json.RawMessage) (before, after string, err error) {
 }
 
 type dagSessions struct {
-	dag      *DAG
-	writer   *writer
-	scale    Scale
-	requests map[*dagTurn]*dagRequest
+	dag    *DAG
+	spec   schema.Spec
+	writer *writer
+	scale  Scale
 }
 
 func (d *dagSessions) session(at place) (*Session, error) {
-	n := place(len(d.dag.roots))
-	root := (at >> phaseBits) % n
-	if at%(1<<phaseBits) != inMeasured {
-		root = n - 1 - root
+	root, err := d.dag.book.At(d.dag.roots[turned(at, int64(len(d.dag.roots)))])
+	if err != nil {
+		return nil, err
 	}
-	r := &replay{dagSessions: d, at: at}
-	session := r.session(d.dag.roots[root], nil)
-	if r.turns > mostTurns {
-		return nil, fmt.Errorf("making session %d: its tree has more than %d turns", at>>phaseBits, mostTurns)
+	session, err := (&replay{dagSessions: d, at: at}).session(root, nil)
+	if err != nil {
+		return nil, fmt.Errorf("making session %d: %w", at>>phaseBits, err)
 	}
 	return session, nil
 }
@@ -139,55 +126,91 @@ type dagSaid struct {
 }
 
 // session makes the session of a line that goes on with h.
-func (r *replay) session(s *dagSession, h []dagSaid) *Session {
+func (r *replay) session(s *dagSession, h []dagSaid) (*Session, error) {
 	session := &Session{}
 	opens := len(h) == 0
 	before := 0 // turns that the line does not have
 	if len(s.PreSpawns) > 0 {
-		session.Turns = append(session.Turns, Turn{Forks: r.fork(s.PreSpawns, nil, 0)})
+		forks, err := r.fork(s.PreSpawns, nil, 0)
+		if err != nil {
+			return nil, err
+		}
+		session.Turns = append(session.Turns, Turn{Forks: forks})
 		h = append(slices.Clip(h), dagSaid{})
 		before = 1
 	}
 	for i := range s.Turns {
 		if r.turns++; r.turns > mostTurns {
-			break
+			return nil, fmt.Errorf("its tree has more than %d turns", mostTurns)
 		}
-		turn := &s.Turns[i]
-		said, at := dagSaid{request: r.requests[turn]}, place(mix(uint64(r.at)+1)+uint64(r.turns))
+		request, err := newDAGRequest(&s.Turns[i], r.spec)
+		if err != nil {
+			return nil, fmt.Errorf("turn %d of session %q: %w", i, s.ID, err)
+		}
+		said, at := dagSaid{request: request}, place(mix(uint64(r.at)+1)+uint64(r.turns))
 		if opens && i == 0 {
 			said.nonce = r.writer.nonces.append(nil, at)
 		}
 		h = append(slices.Clip(h), said)
-		forks := r.fork(turn.forked(), h, 0)
-		for _, spawn := range turn.Spawns {
-			joins := spawn.joins(i, len(s.Turns))
-			if joins > 0 {
-				joins += before
-			}
-			forks = append(forks, r.fork(spawn.Children, nil, joins)...)
+		forks, err := r.forks(s, i, h, before)
+		if err != nil {
+			return nil, err
 		}
-		session.Turns = append(session.Turns, Turn{
-			Delay: time.Duration(turn.Delay * float64(time.Millisecond)),
-			Build: buildDAG(h, said.request.limit, i+1 < len(s.Turns) || len(turn.Forks) > 0),
-			Replay: &Replay{
-				Prefill: buildDAG(h, 1, false),
-				Answer: func() Answer {
-					return r.writer.madeUpAnswer(at, r.scale.wordsOf(cmp.Or(said.request.limit, assumedTokens)))
-				},
-			},
-			Forks: forks,
-		})
+		turn := r.turn(h, at, i+1 < len(s.Turns) || len(s.Turns[i].Forks) > 0)
+		turn.Delay, turn.Forks = time.Duration(s.Turns[i].Delay*float64(time.Millisecond)), forks
+		session.Turns = append(session.Turns, turn)
 	}
-	return session
+	return session, nil
+}
+
+// turn is the one that ends h.
+func (r *replay) turn(h []dagSaid, at place, wantText bool) Turn {
+	limit := h[len(h)-1].request.limit
+	return Turn{
+		Build: buildDAG(h, limit, wantText),
+		Replay: &Replay{
+			Prefill: buildDAG(h, 1, false),
+			Answer:  func() Answer { return r.writer.madeUpAnswer(at, r.scale.wordsOf(cmp.Or(limit, assumedTokens))) },
+		},
+	}
+}
+
+// forks makes what turn i of s starts, where so many turns stand before the line's own.
+func (r *replay) forks(s *dagSession, i int, h []dagSaid, before int) ([]Fork, error) {
+	turn := &s.Turns[i]
+	forks, err := r.fork(turn.forked(), h, 0)
+	if err != nil {
+		return nil, err
+	}
+	for _, spawn := range turn.Spawns {
+		joins := spawn.joins(i, len(s.Turns))
+		if joins > 0 {
+			joins += before
+		}
+		spawned, err := r.fork(spawn.Children, nil, joins)
+		if err != nil {
+			return nil, err
+		}
+		forks = append(forks, spawned...)
+	}
+	return forks, nil
 }
 
 // fork makes the sessions of lines; with h they inherit it. The turn with the index joinAt waits for them, where it is above 0.
-func (r *replay) fork(ids []string, h []dagSaid, joinAt int) []Fork {
+func (r *replay) fork(ids []string, h []dagSaid, joinAt int) ([]Fork, error) {
 	var forks []Fork
 	for _, id := range ids {
-		forks = append(forks, Fork{Session: r.session(r.dag.sessions[id], h), Inherits: h != nil, JoinAt: joinAt})
+		line, err := r.dag.session(id)
+		if err != nil {
+			return nil, err
+		}
+		session, err := r.session(line, h)
+		if err != nil {
+			return nil, err
+		}
+		forks = append(forks, Fork{Session: session, Inherits: h != nil, JoinAt: joinAt})
 	}
-	return forks
+	return forks, nil
 }
 
 // assumedTokens is the length of an assumed answer to a turn that asks for no length.
