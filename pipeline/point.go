@@ -25,7 +25,7 @@ func (e *execution) point(ctx context.Context, service Service, before Preflight
 	if stream.lag != nil {
 		row.WriterLag = stream.lag
 	}
-	if err := e.run.WritePoint(row, outcome.Records, outcome.Samples); err != nil {
+	if err := e.run.WritePoint(row, outcome.Records, outcome.Samples, outcome.GPUs...); err != nil {
 		return err
 	}
 	e.rows[job.of()] = row
@@ -104,6 +104,7 @@ func (e *execution) row(outcome measure.Outcome, before Preflight, job Job) meas
 	row.Cache, row.IgnoreEOS = job.Spec.Request.Cache, job.Spec.Request.IgnoreEOS
 	row.SharedPrefix = job.Spec.Workload.SharedPrefix(row.Cache)
 	row.Hardware = measure.HardwareOf(job.Spec.Service.GPUs(), row.OutputTokPerS)
+	row.Telemetry = row.Telemetry.Over(job.Spec.Service.GPUs())
 	row.StartedAt = e.deps.Clock.ZeroUTC().Add(time.Duration(row.Started)).Format(time.RFC3339Nano)
 	row.ClockID, row.RTT = e.deps.Clock.ID(), before.RTT
 	row.Reason, row.ErrorExample = textOf(e.deps.Redact, row.Reason), textOf(e.deps.Redact, row.ErrorExample)

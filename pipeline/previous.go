@@ -104,12 +104,12 @@ func copyTrial(to *results.Writer, source *results.Run, trial *Trial, rule resul
 			from.rows[of] = copied[i]
 			continue
 		}
-		records, samples, err := rowsOf(source, results.MeasurementOf(row.Keys))
+		records, samples, gpus, err := rowsOf(source, results.MeasurementOf(row.Keys))
 		if err != nil {
 			return err
 		}
 		row.Keys = keys
-		if err := to.WritePoint(row, records, samples); err != nil {
+		if err := to.WritePoint(row, records, samples, gpus...); err != nil {
 			return err
 		}
 		from.rows[of] = row
@@ -132,18 +132,24 @@ func pooledOf(source *results.Run, trial *Trial) map[sample]measure.Pooled {
 }
 
 // rowsOf reads what a run has of a measurement beside its point.
-func rowsOf(run *results.Run, m results.Measurement) (records []measure.Record, samples []measure.Sample, err error) {
+func rowsOf(run *results.Run, m results.Measurement) (records []measure.Record, samples []measure.Sample, gpus []measure.GPUSample, err error) {
 	for row, err := range run.Requests(m) {
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		records = append(records, row.Record)
 	}
 	for row, err := range run.ServerMetrics(m) {
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		samples = append(samples, row.Sample)
 	}
-	return records, samples, nil
+	for row, err := range run.GPU(m) {
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		gpus = append(gpus, row.GPUSample)
+	}
+	return records, samples, gpus, nil
 }

@@ -25,6 +25,7 @@ type Process struct {
 	Log        []string          `json:"log,omitempty"`
 	Restart    string            `json:"restart"` // "never", "trial", "repeat" or "point"
 	Hardware
+	GPUMetrics *GPUMetrics `json:"gpu_metrics,omitempty"`
 }
 
 // Ready says when a service that was started can be driven.
@@ -166,4 +167,15 @@ func (s Service) APIKeyEnv() string {
 // VerifyTLS reports whether the certificate of an https service is checked.
 func (s Service) VerifyTLS() bool {
 	return (s.Endpoint == nil || s.Endpoint.VerifyTLS) && (s.Process == nil || s.Process.VerifyTLS)
+}
+
+// GPUMetrics says how the GPUs below the service are watched; nil where the preset does not say.
+func (s Service) GPUMetrics() *GPUMetrics {
+	switch {
+	case s.Endpoint != nil:
+		return s.Endpoint.GPUMetrics
+	case s.Process != nil:
+		return s.Process.GPUMetrics
+	}
+	return nil
 }

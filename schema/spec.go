@@ -68,6 +68,7 @@ type Endpoint struct {
 	APIKeyEnv string `json:"api_key_env,omitempty"` // name of the environment variable that holds the bearer token
 	VerifyTLS bool   `json:"verify_tls"`
 	Hardware
+	GPUMetrics *GPUMetrics `json:"gpu_metrics,omitempty"`
 }
 
 // Simulator configures the simulated service. Its fields are named as vLLM names them; those left nil are the profile's.
@@ -91,6 +92,13 @@ type Simulator struct {
 // Hardware is what any kind of service may say of the machine below it.
 type Hardware struct {
 	GPUs *GPUs `json:"gpus,omitempty"`
+}
+
+// GPUMetrics says where the GPUs below a service are watched.
+type GPUMetrics struct {
+	URL       string  `json:"url,omitempty"`        // of a DCGM exporter; empty: nvidia-smi on this machine
+	NvidiaSMI *bool   `json:"nvidia_smi,omitempty"` // nil: where the service is known to be on this machine
+	Devices   []int64 `json:"devices,omitempty"`    // numbers of GPUs; nil: all
 }
 
 // GPUs are what a service runs on, as the preset declares them. They are never guessed.

@@ -31,7 +31,8 @@ type drive struct {
 	startup startup
 	observe func(pipeline.Event)
 
-	target *target.Target // of the trial that is measured; nil before the first
+	said   map[string]bool // notes that are not said again
+	target *target.Target  // of the trial that is measured; nil before the first
 }
 
 // deps are the parts that do the work. interrupted is closed at the first interrupt.
@@ -113,7 +114,22 @@ func (d *drive) preflight(ctx context.Context, started pipeline.Service, job pip
 	facts["preflight_prompt_tokens"] = fmt.Sprint(ready.Spent.PromptTokens)
 	facts["preflight_output_tokens"] = fmt.Sprint(ready.Spent.OutputTokens)
 	address := ready.Preflight.Addresses[0]
-	return pipeline.Preflight{Facts: facts, ContextLength: address.ContextLength, RTT: address.RTT, Notes: ready.Notes}, nil
+	return pipeline.Preflight{Facts: facts, ContextLength: address.ContextLength, RTT: address.RTT, Notes: append(ready.Notes, d.once(ready.Machine)...)}, nil
+}
+
+// once are those of some notes that were not said before.
+func (d *drive) once(notes []string) []string {
+	if d.said == nil {
+		d.said = map[string]bool{}
+	}
+	var fresh []string
+	for _, note := range notes {
+		if !d.said[note] {
+			d.said[note] = true
+			fresh = append(fresh, note)
+		}
+	}
+	return fresh
 }
 
 // streams is the most that any point has in flight: what connections and descriptors are made ready for.

@@ -16,7 +16,7 @@ type exportCmd struct {
 	Runs []string `arg:"" name:"run" help:"A run's id, the start of it, its preset's name, its directory, or latest; several come into one file."`
 	storeFlag
 	Format string `required:"" enum:"parquet,arrow,csv,jsonl,notebook" placeholder:"FORMAT" help:"parquet, arrow (an IPC file), csv, jsonl, or notebook (a Jupyter notebook that reads the runs)."`
-	Table  string `enum:"requests,points,trials,server_metrics" default:"points" placeholder:"TABLE" help:"The table to write: requests, points, trials or server_metrics (${default})."`
+	Table  string `enum:"requests,points,trials,server_metrics,gpu" default:"points" placeholder:"TABLE" help:"The table to write: requests, points, trials, server_metrics or gpu (${default})."`
 	Output string `short:"o" default:"-" placeholder:"FILE" help:"The file to write; standard output by default."`
 }
 

@@ -81,6 +81,7 @@ type figures struct {
 	Connections       *int64   `json:"client_new_connections"`
 	ClientLimited     bool     `json:"client_limited"`
 	measure.Server
+	measure.Telemetry
 }
 
 func figuresOf(p *measure.Point) figures {
@@ -89,7 +90,7 @@ func figuresOf(p *measure.Point) figures {
 		OutputTokPerSGPU: p.OutputTokPerSGPU, CostPerMillion: p.CostPerMillion, RequestsPerS: p.RequestsPerS, GoodputPerS: p.GoodputPerS,
 		InFlight: p.MeanRequests, OK: p.OK, Issued: p.Issued, ErrorExample: p.ErrorExample,
 		TTFTP50: p.TTFT.P50, TTFTP95: p.TTFT.P95, TTFTP99: p.TTFT.P99, TPOTP50: p.TPOT.P50, TotalTimeP50: p.TotalTime.P50,
-		LagP99: p.LagP99, CPUShare: p.CPUShare, GCPauseMax: p.GCPauseMax, Connections: p.Connections, ClientLimited: p.ClientLimited, Server: p.Server,
+		LagP99: p.LagP99, CPUShare: p.CPUShare, GCPauseMax: p.GCPauseMax, Connections: p.Connections, ClientLimited: p.ClientLimited, Server: p.Server, Telemetry: p.Telemetry,
 	}
 }
 

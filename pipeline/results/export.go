@@ -40,6 +40,8 @@ func Export(w io.Writer, runs []*Run, table Table, format Format) error {
 		return export(w, runs, table, format, func(r *Run) iter.Seq2[TrialRow, error] { return all(r.Trials()) })
 	case ServerMetrics:
 		return export(w, runs, table, format, func(r *Run) iter.Seq2[measure.MetricRow, error] { return ofLast(r, r.ServerMetrics) })
+	case GPU:
+		return export(w, runs, table, format, func(r *Run) iter.Seq2[measure.GPURow, error] { return ofLast(r, r.GPU) })
 	}
 	return fmt.Errorf("exporting: there is no table %q", table)
 }

@@ -171,7 +171,7 @@ func (w *Writer) moveOrphans() error {
 	if err != nil {
 		return err
 	}
-	for table, ending := range map[Table]string{Requests: ".parquet", ServerMetrics: "." + string(ServerMetrics) + ".parquet"} {
+	for table, ending := range map[Table]string{Requests: ".parquet", ServerMetrics: "." + string(ServerMetrics) + ".parquet", GPU: "." + string(GPU) + ".parquet"} {
 		written, err := w.measurements(string(table), ".parquet")
 		if err != nil {
 			return err

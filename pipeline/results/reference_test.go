@@ -26,6 +26,7 @@ func TestTheReferenceListsEveryColumn(t *testing.T) {
 		"points":         columnTable(reflect.TypeFor[measure.Point]()),
 		"trials":         columnTable(reflect.TypeFor[Verdict]()),
 		"server_metrics": columnTable(reflect.TypeFor[measure.MetricRow]()),
+		"gpu":            columnTable(reflect.TypeFor[measure.GPURow]()),
 	}
 	found := 0
 	want := generated.ReplaceAllStringFunc(string(page), func(section string) string {

@@ -25,6 +25,8 @@ const (
 	Trials   Table = "trials"   // a row per trial and point, with the verdict over its repeats: [TrialRow]
 
 	ServerMetrics Table = "server_metrics" // a row per value that a service showed of itself: [measure.MetricRow]; a measurement without has no file
+
+	GPU Table = "gpu" // a row per GPU and reading: [measure.GPURow]; a measurement without has no file
 )
 
 // partial holds requests of measurements that have no row in the points table. It is no table, so that nothing counts them by accident.
@@ -180,12 +182,21 @@ func stored[T any](r *Run, name string) iter.Seq2[T, error] {
 
 // ServerMetrics gives what the service showed of itself during a measurement, in order of time; nothing where it showed nothing. An error ends it.
 func (r *Run) ServerMetrics(m Measurement) iter.Seq2[measure.MetricRow, error] {
-	return func(yield func(measure.MetricRow, error) bool) {
-		name := m.file(string(ServerMetrics), ".parquet")
+	return ifStored[measure.MetricRow](r, m.file(string(ServerMetrics), ".parquet"))
+}
+
+// GPU gives what the GPUs were seen to do during a measurement, in order of time; nothing where nothing was seen. An error ends it.
+func (r *Run) GPU(m Measurement) iter.Seq2[measure.GPURow, error] {
+	return ifStored[measure.GPURow](r, m.file(string(GPU), ".parquet"))
+}
+
+// ifStored gives the rows of a file that need not be there.
+func ifStored[T any](r *Run, name string) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
 		if _, err := os.Stat(r.path(name)); errors.Is(err, fs.ErrNotExist) {
 			return
 		}
-		stored[measure.MetricRow](r, name)(yield)
+		stored[T](r, name)(yield)
 	}
 }
 
@@ -215,7 +226,7 @@ func (r *Run) Completed() (done map[PointRepeat]measure.Point, broken []error) {
 // NextAttempts gives, for each repeat that was tried, the number of its next try: one more than any file says. Of one that was not it is 0.
 func (r *Run) NextAttempts() (map[PointRepeat]int64, error) {
 	next := map[PointRepeat]int64{}
-	for _, folder := range []string{string(Requests), string(Points), string(ServerMetrics), partial} {
+	for _, folder := range []string{string(Requests), string(Points), string(ServerMetrics), string(GPU), partial} {
 		for _, ending := range []string{".parquet", streamEnding} {
 			tried, err := r.measurements(folder, ending)
 			if err != nil {

@@ -74,7 +74,7 @@ func (w *Writer) prepare() error {
 	return nil
 }
 
-var folders = []string{string(Requests), string(Points), string(Trials), string(ServerMetrics), partial}
+var folders = []string{string(Requests), string(Points), string(Trials), string(ServerMetrics), string(GPU), partial}
 
 // Resume takes hold of the run in dir again. What its last process left half done is put in order: requests of measurements that never got their
 // row are brought together in partial/, and files that never got their name are removed.
@@ -122,15 +122,20 @@ func (w *Writer) Update(change func(*Manifest)) error {
 	return writeManifest(w.dir, w.manifest)
 }
 
-// WritePoint stores a measurement: its requests and what the service showed of itself, then its point, whose file says that the measurement is there whole. The stream of its
+// WritePoint stores a measurement: its requests, what the service showed of itself and what the GPUs were seen to do, then its point, whose file says that the measurement is there whole. The stream of its
 // requests, if there was one, has served its purpose and is removed. Keys of point name the measurement.
-func (w *Writer) WritePoint(point measure.Point, records []measure.Record, samples []measure.Sample) error {
+func (w *Writer) WritePoint(point measure.Point, records []measure.Record, samples []measure.Sample, gpus ...measure.GPUSample) error {
 	m := MeasurementOf(point.Keys)
 	if err := writeTable(w, Requests, m.file(string(Requests), ".parquet"), requestRows(point.Keys, records)); err != nil {
 		return err
 	}
 	if len(samples) > 0 {
 		if err := writeTable(w, ServerMetrics, m.file(string(ServerMetrics), ".parquet"), metricRows(point.Keys, samples)); err != nil {
+			return err
+		}
+	}
+	if len(gpus) > 0 {
+		if err := writeTable(w, GPU, m.file(string(GPU), ".parquet"), gpuRows(point.Keys, gpus)); err != nil {
 			return err
 		}
 	}
@@ -171,6 +176,16 @@ func metricRows(keys measure.Keys, samples []measure.Sample) iter.Seq[measure.Me
 	return func(yield func(measure.MetricRow) bool) {
 		for _, sample := range samples {
 			if !yield(measure.MetricRow{Keys: keys, Sample: sample}) {
+				return
+			}
+		}
+	}
+}
+
+func gpuRows(keys measure.Keys, samples []measure.GPUSample) iter.Seq[measure.GPURow] {
+	return func(yield func(measure.GPURow) bool) {
+		for _, sample := range samples {
+			if !yield(measure.GPURow{Keys: keys, GPUSample: sample}) {
 				return
 			}
 		}

@@ -29,4 +29,6 @@ type Outcome struct {
 	Health              Health // sampled during the measured phase
 
 	Samples []Sample // what the service showed of itself, in order of time, from before the first request until after the last; empty where it shows nothing
+
+	GPUs []GPUSample // what the GPUs were seen to do, in order of time, from before the first request until after the last; empty where nothing was seen
 }

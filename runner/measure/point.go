@@ -196,6 +196,8 @@ type Point struct {
 
 	Server
 
+	Telemetry
+
 	Health
 	ClientLimited bool `json:"client_limited" doc:"client_lag_p99_s is above 5 ms: the client may have slowed what it measured"`
 

@@ -16,6 +16,7 @@ import (
 	"sweetspot/runner/client"
 	"sweetspot/runner/clock"
 	"sweetspot/runner/measure"
+	"sweetspot/runner/service/gpu"
 	"sweetspot/runner/service/metrics"
 	"sweetspot/runner/tokenizer"
 	"sweetspot/runner/workload"
@@ -45,6 +46,7 @@ type Target struct {
 	contents    *workload.Contents   // of the workload's file; nil where it names none
 	tokens      *tokenizer.Tokenizer // counts where the service does not; nil where it does, or the preset names none
 	metrics     metrics.Source       // what the service shows of itself; without URLs where it shows nothing
+	gpus        *gpu.Watcher         // of the GPUs below the service; nil where nothing is watched
 	spent       Spent
 }
 
@@ -61,6 +63,7 @@ type Ready struct {
 	Calibration workload.Calibration
 	Spent       Spent
 	Notes       []string // for the person: what is not as asked for, but can be measured
+	Machine     []string // the same of the machine below the service, which trials share: to be said once
 }
 
 // Header is the header of each request of a trial: the bearer token and the preset's own fields, with the values of the environment variables that
@@ -136,6 +139,9 @@ func (t *Target) ready(ctx context.Context) (Ready, error) {
 	ready.Notes = append(ready.Notes, t.config.Files.Notes(t.config.Spec.Workload, 0)...)
 	notes, err := t.lookAtMetrics(ctx)
 	ready.Notes = append(ready.Notes, notes...)
+	if err == nil {
+		ready.Machine = t.watchGPUs(ctx)
+	}
 	return ready, err
 }
 
@@ -324,9 +330,9 @@ func (t *Target) Measure(ctx context.Context, job Job, watch Watch) (measure.Out
 		Clock:    t.config.Clock,
 		Live:     watch.Live, Sink: watch.Ended, Stop: watch.Stop,
 	}
-	finish := t.metrics.Watch(ctx)
+	finish, seen := t.metrics.Watch(ctx), t.measureGPUs()
 	outcome := t.drive(ctx, job.Point, deps)
-	outcome.Samples = finish()
+	outcome.Samples, outcome.GPUs = finish(), seen()
 	for i := range outcome.Samples {
 		outcome.Samples[i].URL = t.config.Redact(outcome.Samples[i].URL)
 	}
@@ -345,5 +351,10 @@ func (t *Target) drive(ctx context.Context, point runner.Point, deps runner.Deps
 	return outcome
 }
 
-// Close ends the target's connections.
-func (t *Target) Close() { t.client.Close() }
+// Close ends the target's connections, and what watches GPUs for it.
+func (t *Target) Close() {
+	t.client.Close()
+	if t.gpus != nil {
+		t.gpus.Close()
+	}
+}

@@ -62,7 +62,7 @@ func better(c measure.Column) Better {
 	switch c.Name {
 	case "requests_per_s", "goodput_per_s", "success_rate":
 		return Higher
-	case "error_rate", "cost_per_million_output_tokens":
+	case "error_rate", "cost_per_million_output_tokens", "gpu_energy_per_output_token_j":
 		return Lower
 	}
 	isLatency := func(prefix string) bool { return strings.HasPrefix(c.Name, prefix) }

@@ -210,6 +210,10 @@ function figuresTable() {
       {name: 'cache hits', of: r => r.point.server_prefix_cache_hit_ratio, write: share}, {name: 'preemptions', of: r => r.point.server_preemptions, write: number},
       {name: 'its mean TTFT', of: r => r.point.server_ttft_mean_s, write: seconds});
   }
+  if (rows.some(r => r.point.gpu_power_mean_w !== null || r.point.gpu_utilization_mean !== null)) {
+    columns.push({name: 'GPU busy', of: r => r.point.gpu_utilization_mean, write: share}, {name: 'GPU memory, GiB', of: r => r.point.gpu_memory_used_max_bytes === null ? null : r.point.gpu_memory_used_max_bytes / 2 ** 30, write: number},
+      {name: 'power, W', of: r => r.point.gpu_power_mean_w, write: number}, {name: 'energy a token, J', of: r => r.point.gpu_energy_per_output_token_j, write: number});
+  }
   if (rows.some(r => r.point.reasons.length > 0)) columns.push({name: 'why not', of: r => r.point.reasons.join('; '), text: true});
   table(s, 'Points: medians over repeats', columns, rows, r => r.point.selected ? 'selected' : '');
   table(s, 'How well the client kept up', [
