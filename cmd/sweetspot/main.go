@@ -33,6 +33,7 @@ type cli struct {
 	Report    reportCmd    `cmd:"" help:"Write stored runs as one HTML page."`
 	Export    exportCmd    `cmd:"" help:"Write tables of stored runs for other tools, or a notebook."`
 	Compare   compareCmd   `cmd:"" help:"Hold runs or trials against each other; nothing is started."`
+	Check     checkCmd     `cmd:"" help:"Say whether stored runs are whole, and what is still to be measured; nothing is changed."`
 	Preset    presetCmd    `cmd:"" help:"List, show, rename, delete and import presets that were run."`
 	Schema    schemaCmd    `cmd:"" help:"Print the specification of presets."`
 	Simulate  simulateCmd  `cmd:"" help:"Serve the simulated GPU service, for any OpenAI client."`

@@ -143,7 +143,9 @@ func (r *parquetReader[T]) open(in *os.File) error {
 	if err := checkVersion(parquetFile.MetaData().KeyValueMetadata().FindValue(versionKey)); err != nil {
 		return err
 	}
-	reader, err := pqarrow.NewFileReader(parquetFile, pqarrow.ArrowReadProperties{BatchSize: rowsPerGroup}, memory.DefaultAllocator)
+	// The library makes room for a whole batch in each of hundreds of columns: 10 MB for the one row of a point.
+	size := max(1, min(rowsPerGroup, parquetFile.NumRows()))
+	reader, err := pqarrow.NewFileReader(parquetFile, pqarrow.ArrowReadProperties{BatchSize: size}, memory.DefaultAllocator)
 	if err != nil {
 		return err
 	}

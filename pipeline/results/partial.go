@@ -162,7 +162,7 @@ func (w *Writer) removeUnnamed() error {
 
 // temporary reports whether name is what writeDurable calls a file before it has its own: hidden, with digits after its ending.
 func temporary(name string) bool {
-	return strings.HasPrefix(name, ".") && (strings.Contains(name, ".parquet") || strings.Contains(name, manifestFile))
+	return strings.HasPrefix(name, ".") && slices.ContainsFunc([]string{".parquet", manifestFile, summaryFile}, func(own string) bool { return strings.Contains(name, own) })
 }
 
 // moveOrphans takes rows without a point out of their tables: the kill came between the files of a measurement.
@@ -195,22 +195,23 @@ func (w *Writer) moveOrphan(from, to string, m Measurement, sums sums) error {
 	return os.Rename(w.path(from), w.path(to))
 }
 
-func (w *Writer) has(name string) bool {
-	_, err := os.Lstat(w.path(name))
+func (r *Run) has(name string) bool {
+	_, err := os.Lstat(r.path(name))
 	return err == nil
 }
 
 // recover turns a stream into a Parquet file of partial/, unless its measurement is stored after all. One without requests gives a file too: the
-// service may have seen some that never ended, so this attempt is used up, and with it the prompts that are made from its number.
+// service may have seen some that never ended, so this attempt is used up, and with it the prompts that are made from its number. A stream that can't be read
+// is kept beside it and does not keep the run from being carried on.
 func (w *Writer) recover(m Measurement) error {
 	name, stream := m.file(partial, ".parquet"), w.path(m.file(partial, streamEnding))
 	if !w.has(name) && !w.has(m.file(string(Points), ".parquet")) {
-		rows, err := readStream(stream)
-		if err != nil {
-			return err
-		}
+		rows, unreadable := readStream(stream)
 		if err := writeTable(w, Requests, name, slices.Values(rows)); err != nil {
 			return err
+		}
+		if unreadable != nil { // someone else may make something of it
+			return os.Rename(stream, stream+".unreadable")
 		}
 	}
 	if err := os.Remove(stream); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"iter"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -168,10 +169,18 @@ func (r *Run) Requests(m Measurement) iter.Seq2[measure.RequestRow, error] {
 func stored[T any](r *Run, name string) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		sums, err := r.readSums()
-		if err == nil {
-			err = sums.verify(r, name)
-		}
 		if err != nil {
+			var none T
+			yield(none, err)
+			return
+		}
+		storedWith[T](r, name, sums)(yield)
+	}
+}
+
+func storedWith[T any](r *Run, name string, sums sums) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		if err := sums.verify(r, name); err != nil {
 			var none T
 			yield(none, err)
 			return
@@ -238,4 +247,10 @@ func (r *Run) NextAttempts() (map[PointRepeat]int64, error) {
 		}
 	}
 	return next, nil
+}
+
+// IsOf reports whether a file, named by its path with slashes, holds a try at a repeat.
+func IsOf(file string, of PointRepeat) bool {
+	m, _, ok := parseMeasurement(path.Base(file))
+	return ok && m.Of() == of
 }
