@@ -141,10 +141,10 @@ func (c *check) readSums() {
 // listed names files that have a checksum and are not there.
 func (c *check) listed() {
 	for name := range c.sums {
-		if c.run.has(name) || name == c.last || !filepath.IsLocal(name) || c.isBroken(name) {
+		if c.run.has(name) || !filepath.IsLocal(name) || c.isBroken(name) {
 			continue
 		}
-		if c.isLost(name) {
+		if c.isLost(name) && !(name == c.last && c.isUnnamed(name)) {
 			c.brokenf(name, "it is in %s and is not there", sumsFile)
 		}
 	}
@@ -162,9 +162,20 @@ func (c *check) isLost(name string) bool {
 		return false
 	}
 	if folder == partial {
-		return !c.run.has(m.file(string(Requests), ".parquet")) && !c.run.has(m.file(string(Points), ".parquet"))
+		return !c.run.has(m.file(string(Requests), ".parquet")) && !c.run.has(m.file(string(Points), ".parquet")) && !c.run.has(m.file(partial, streamEnding))
 	}
 	return !c.run.has(m.file(partial, ".parquet")) && !c.run.has(m.file(partial, streamEnding))
+}
+
+// isUnnamed reports whether the file whose sum is the last is still to have its name: it is being written, or was when the process was killed. A verdict
+// that a kill prevented is made again when the run is resumed.
+func (c *check) isUnnamed(name string) bool {
+	ended := c.found.Status == Completed || c.found.Status == Failed
+	if c.found.Status == Running || !ended && strings.HasPrefix(name, string(Trials)+"/") {
+		return true
+	}
+	entries, _ := os.ReadDir(c.run.path(path.Dir(name))) // its fault is told with the folder
+	return slices.ContainsFunc(entries, func(e os.DirEntry) bool { return strings.HasPrefix(e.Name(), "."+path.Base(name)) })
 }
 
 // others compares files with their checksums that are of no table, such as those that an imported run keeps.
