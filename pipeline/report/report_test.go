@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -211,10 +212,31 @@ func TestPickedKeepsTheEnds(t *testing.T) {
 	}
 }
 
+// A hundred runs, each read from files of its own and judged, as the command does: to stay under 5 s.
 func BenchmarkReportOver100Runs(b *testing.B) {
 	run := judged(b)
-	runs := slices.Repeat([]Judged{run}, 100)
+	store := b.TempDir()
+	var dirs []string
+	for i := range 100 {
+		dir := filepath.Join(store, fmt.Sprintf("%08x", i))
+		if err := os.CopyFS(dir, os.DirFS(run.Run.Dir())); err != nil {
+			b.Fatal(err)
+		}
+		dirs = append(dirs, dir)
+	}
 	for b.Loop() {
+		var runs []Judged
+		for _, dir := range dirs {
+			opened, err := results.Open(dir)
+			if err != nil {
+				b.Fatal(err)
+			}
+			document, broken, err := pipeline.Read(opened, nil)
+			if err != nil || len(broken) > 0 {
+				b.Fatal(err, broken)
+			}
+			runs = append(runs, Judged{Run: opened, Document: document})
+		}
 		if _, err := Write(&bytes.Buffer{}, runs); err != nil {
 			b.Fatal(err)
 		}

@@ -1,7 +1,9 @@
 package results
 
 import (
+	"fmt"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"testing"
 
@@ -86,4 +88,50 @@ func BenchmarkStream(b *testing.B) {
 		}
 		attempt++
 	}
+}
+
+// BenchmarkExportRequests exports that many requests of points of 10,000 and says how much memory was in use at most: the same for both, however many there are.
+func BenchmarkExportRequests(b *testing.B) {
+	for _, points := range []int64{5, 40} {
+		w, err := Create(filepath.Join(b.TempDir(), "store"), Manifest{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		made := records(10_000)
+		for repeat := range points {
+			if err := w.WritePoint(measure.Point{Keys: keys(w.Run, pointA, repeat, 0)}, made, nil); err != nil {
+				b.Fatal(err)
+			}
+		}
+		made = nil
+		for _, format := range []Format{Parquet, Arrow, CSV, JSONL} {
+			b.Run(fmt.Sprintf("%s/%d", format, points*10_000), func(b *testing.B) {
+				most := &watched{}
+				for b.Loop() {
+					if err := Export(most, []*Run{w.Run}, Requests, format); err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.ReportMetric(float64(most.heap)/(1<<20), "MiB-in-use")
+			})
+		}
+		w.Close()
+	}
+}
+
+// watched looks at the heap at every megabyte that is written to it.
+type watched struct {
+	written int
+	heap    uint64
+}
+
+func (w *watched) Write(p []byte) (int, error) {
+	const every = 1 << 20
+	if before := w.written; before/every != (before+len(p))/every {
+		var now runtime.MemStats
+		runtime.ReadMemStats(&now)
+		w.heap = max(w.heap, now.HeapInuse)
+	}
+	w.written += len(p)
+	return len(p), nil
 }
