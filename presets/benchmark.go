@@ -15,6 +15,7 @@ import (
 type Benchmark struct {
 	PointID  string           `json:"point_id"` // selected
 	Load     schema.PointLoad `json:"load"`     // of the selected point
+	Eligible bool             `json:"eligible"` // the selected point can be trusted: it could be chosen, but where it was measured again it may not be
 	Feasible bool             `json:"feasible"` // the selected point meets every limit
 	// OutputTokPerS is the selected point's.
 	OutputTokPerS *float64 `json:"output_tok_per_s"`
@@ -58,7 +59,7 @@ func benchmarkOf(v *selector.Verdict) *Benchmark {
 		return nil
 	}
 	selected := &points[i]
-	made := &Benchmark{PointID: selected.PointID, Load: selected.Load, Feasible: selected.Feasible, OutputTokPerS: finite(selected.Medians.OutputTokPerS),
+	made := &Benchmark{PointID: selected.PointID, Load: selected.Load, Eligible: selected.Eligible, Feasible: selected.Feasible, OutputTokPerS: finite(selected.Medians.OutputTokPerS),
 		TTFTStat: v.Rule.Limits.TTFTStat, Context: contextOf(selected, v.Rule.Limits.MinContextLength)}
 	for j := range points {
 		p := &points[j]

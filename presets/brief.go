@@ -17,7 +17,7 @@ import (
 )
 
 // briefVersion is the version of [Brief]: one of another version is made again from the tables.
-const briefVersion = 1
+const briefVersion = 2
 
 // Brief is a run in short, judged by its own rule: what a listing says of it.
 type Brief struct {

@@ -27,18 +27,21 @@ func Medians(repeats []measure.Point) measure.Point {
 		for i, row := range rows {
 			cells[i] = row.FieldByIndex(column.Index).Interface()
 		}
-		reflect.ValueOf(&out).Elem().FieldByIndex(column.Index).Set(reflect.ValueOf(condense(cells)))
+		reflect.ValueOf(&out).Elem().FieldByIndex(column.Index).Set(reflect.ValueOf(condense(cells, column.Count)))
 	}
 	out.Repeat, out.Attempt = 0, 0
 	return out
 }
 
 // condense gives one cell for those of all repeats, all of which are of one type.
-func condense(cells []any) any {
+func condense(cells []any, count bool) any {
 	switch cells[0].(type) {
 	case *float64:
 		return Median(asType[*float64](cells))
 	case *int64:
+		if count {
+			return sum(asType[*int64](cells))
+		}
 		return medianCount(asType[*int64](cells))
 	case int64:
 		var sum int64
@@ -56,6 +59,18 @@ func condense(cells []any) any {
 		return clock.Instant(0)
 	}
 	return cells[0] // text, the same in every repeat
+}
+
+// sum is nil where any count is.
+func sum(counts []*int64) *int64 {
+	var all int64
+	for _, n := range counts {
+		if n == nil {
+			return nil
+		}
+		all += *n
+	}
+	return &all
 }
 
 func asType[T any](cells []any) []T {

@@ -23,7 +23,9 @@ func TestMedians(t *testing.T) {
 	c := with(row(4, 200, 0.2), func(p *measure.Point) { p.Repeat, p.SteadyOutputTokPS, p.ErrorRate = 2, nil, ref(math.NaN()) })
 	got := Medians([]measure.Point{a, b})
 	want := a
-	want.Started, want.TTFT.N, want.Reason, want.OutputTokens = 0, 150, ref("why"), ref(int64(1002)) // 1001.5, to the even one
+	want.Started, want.TTFT.N, want.Reason = 0, 150, ref("why")
+	want.OutputTokens = ref(int64(2003)) // tokens add up, as requests do
+	want.PromptTokens, want.RequestedOK = summed(a.PromptTokens, b.PromptTokens), summed(a.RequestedOK, b.RequestedOK)
 	want.Counts = measure.Counts{Issued: 200, OK: 150, Timeout: 50}
 	want.Status, want.Degenerate = measure.PointInterrupted, true
 	want.OutputTokPerS, want.SteadyOutputTokPS, want.TTFT.P50, want.TTFTAll.P50 = ref(200.0), ref(202.0), ref(0.2), ref(0.2)
@@ -32,12 +34,19 @@ func TestMedians(t *testing.T) {
 		t.Errorf("of two: %s", diff)
 	}
 	got = Medians([]measure.Point{a, b, c})
-	if *got.OutputTokPerS != 200 || got.SteadyOutputTokPS != nil || got.ErrorRate != nil || *got.OutputTokens != 1000 || got.TTFTAll.P99 != nil {
+	if *got.OutputTokPerS != 200 || got.SteadyOutputTokPS != nil || got.ErrorRate != nil || *got.OutputTokens != 3003 || got.TTFTAll.P99 != nil {
 		t.Errorf("of three: %v, %v, %v, %v, %v", *got.OutputTokPerS, got.SteadyOutputTokPS, got.ErrorRate, *got.OutputTokens, got.TTFTAll.P99)
 	}
 	if diff := cmp.Diff(c, Medians([]measure.Point{c}), cmpopts.EquateNaNs()); diff != "" {
 		t.Errorf("of one: %s", diff)
 	}
+}
+
+func summed(a, b *int64) *int64 {
+	if a == nil || b == nil {
+		return nil
+	}
+	return ref(*a + *b)
 }
 
 // A column of a type that nobody thought of would silently take the first repeat's value.

@@ -78,16 +78,17 @@ func (l *limit) column() string                  { return l.figure + "_all_" + l
 func (l *limit) value(p *measure.Point) *float64 { return l.all(p).Stat(l.stat) }
 
 // interval is that of the statistic, and whether it leaves no doubt about a limit that the statistic meets or not: it lies wholly on the same side.
-// An end that too few requests leave open bounds nothing. clear is nil where there is no interval at all.
+// clear is nil where too few requests leave the end open that could tell, and where there is no interval at all.
 func (l *limit) interval(p *measure.Point, met bool) (lower, upper *float64, clear *bool) {
 	lower, upper, _ = l.all(p).Interval(l.stat)
-	if lower == nil && upper == nil {
-		return nil, nil, nil
-	}
-	sure := lower != nil && !measure.Meets(lower, l.most)
+	nearest := lower
 	if met {
-		sure = upper != nil && measure.Meets(upper, l.most)
+		nearest = upper
 	}
+	if nearest == nil {
+		return lower, upper, nil
+	}
+	sure := measure.Meets(nearest, l.most) == met
 	return lower, upper, &sure
 }
 

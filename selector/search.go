@@ -19,7 +19,8 @@ type Probe struct {
 	Eligible   bool    // it can be judged
 	Lagging    bool    // it can't, and only because the client was too slow: that says nothing of the service
 	Feasible   bool    // eligible, and every limit is met
-	Close      string  // in words, which limit is too close to call; empty where none is
+	Made       int64   // measurements, those that could not be judged and were made once more among them
+	Close      string  // in words, why more requests could tell whether a limit is met: too close to call, or too few of them; empty where they could not
 	Reasons    string  // in words, why it is not eligible or not feasible
 	Throughput float64 // the figure to maximize, of an eligible one
 }
@@ -90,7 +91,7 @@ func (w *walk) at(load int64, why string) (Probe, bool) {
 	case p.Again != nil:
 		w.step = Step{load, *p.Again, "once more, it could not be judged: " + p.Reasons}
 	case p.Close != "" && p.Repeats < w.MaxRepeats:
-		w.step = Step{load, p.Repeats, "again, too close to call: " + p.Close}
+		w.step = Step{load, p.Repeats, "again, " + p.Close}
 	default:
 		return p, true
 	}
@@ -261,7 +262,7 @@ func (w *walk) best(loads []int64) int {
 func (w *walk) searched() Searched {
 	s := Searched{Search: w.Search, Points: int64(len(w.tried)), Ended: w.step.Load == 0, Why: w.step.Why}
 	for _, p := range w.tried {
-		s.Measurements += p.Repeats
+		s.Measurements += p.Made
 	}
 	if !s.Ended {
 		s.Why = fmt.Sprintf("%s: %s", w.named(w.step.Load), w.step.Why)
@@ -290,10 +291,21 @@ func searchedLoad(s schema.Search, load schema.PointLoad) *int64 {
 	return load.Concurrency
 }
 
+// attempts is how often the repeats were tried in all.
+func attempts(repeats []measure.Point) int64 {
+	var made int64
+	for i := range repeats {
+		made += repeats[i].Attempt + 1
+	}
+	return made
+}
+
 func (r *Rule) probe(j *Judged) Probe {
-	p := Probe{Repeats: int64(len(j.Repeats)), Eligible: j.Eligible, Feasible: j.Feasible, Reasons: strings.Join(j.Reasons, ", "), Throughput: orZero(r.throughput(&j.Medians))}
+	p := Probe{Repeats: int64(len(j.Repeats)), Made: attempts(j.Repeats), Eligible: j.Eligible, Feasible: j.Feasible, Reasons: strings.Join(j.Reasons, ", "), Throughput: orZero(r.throughput(&j.Medians))}
 	if j.TooClose() {
-		p.Close = j.closeText()
+		p.Close = "too close to call: " + j.closeText()
+	} else if few := j.heldText((*Held).tooFew); j.Eligible && few != "" {
+		p.Close = "too few requests to be sure: " + few
 	}
 	for i := range j.Repeats {
 		row := &j.Repeats[i]

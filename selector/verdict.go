@@ -87,13 +87,16 @@ type Held struct {
 	// that is not known.
 	Lower *float64 `json:"lower_s"`
 	Upper *float64 `json:"upper_s"`
-	// Clear is whether that interval lies wholly on the side of the limit that Met says; false is too close to call. It is nil where there is no
-	// interval: for a mean or a maximum, and for the fewest of requests.
+	// Clear is whether that interval lies wholly on the side of the limit that Met says; false is too close to call. It is nil where the end that
+	// could tell is not known: for a mean or a maximum, and with too few requests.
 	Clear *bool `json:"clear"`
 }
 
 // tooClose reports whether the interval spans the limit.
 func (h *Held) tooClose() bool { return h.Clear != nil && !*h.Clear }
+
+// tooFew reports whether there are too few requests to say how sure the figure is, and more would tell.
+func (h *Held) tooFew() bool { return h.Clear == nil && (h.Lower != nil || h.Upper != nil) }
 
 // TooClose reports whether the point can be judged, and a limit on it is too close to its figure to be called.
 func (j *Judged) TooClose() bool {

@@ -239,10 +239,13 @@ func (v *Verdict) tooCloseText() string {
 }
 
 // closeText says each limit that is too close to call, with the interval.
-func (j *Judged) closeText() string {
+func (j *Judged) closeText() string { return j.heldText((*Held).tooClose) }
+
+// heldText says each limit that is so, with the interval.
+func (j *Judged) heldText(so func(*Held) bool) string {
 	var texts []string
 	for _, h := range j.Limits {
-		if h.tooClose() {
+		if so(&h) {
 			texts = append(texts, fmt.Sprintf("%s %s is within %s (limit %s)", h.Name, format.Optional(h.Value, format.Seconds), intervalText(h.Lower, h.Upper), format.Seconds(h.Limit)))
 		}
 	}
@@ -298,10 +301,13 @@ func (v *Verdict) notes() []string {
 			break
 		}
 	}
+	if few := winner.heldText((*Held).tooFew); few != "" {
+		add(true, "How sure that is can't be said with so few requests: its %s.", few)
+	}
 	add(winner.Spread != nil, "Its throughput is spread over %s across the repeats.", format.Optional(winner.Spread, format.Percent))
 	broken, where := v.degenerate()
 	add(broken, "Every longer output repeated one text%s: the model may be broken.", where)
-	add(p.ClientLimited, "The client lagged by %s at p99, which may have slowed what it measured.", format.Optional(p.LagP99, format.Seconds))
+	add(p.ClientLimited, "The client lagged by %s at p99%s, which may have slowed what it measured.", format.Optional(worstLag(winner), format.Seconds), inWorst(winner))
 	stat := v.Rule.Limits.TTFTStat
 	if scheduled := usable(p.ScheduledRate); scheduled != nil && winner.Load.RequestRate != nil {
 		asked := *winner.Load.RequestRate
@@ -324,6 +330,24 @@ func (v *Verdict) notes() []string {
 	add(v.Rule.Limits.MinContextLength != nil && p.ContextLengthSource != nil && *p.ContextLengthSource == "reported",
 		"Its context length is what the service reports; no request has filled it.")
 	return notes
+}
+
+// worstLag is the greatest of the repeats' lags.
+func worstLag(p *Judged) *float64 {
+	var worst *float64
+	for i := range p.Repeats {
+		if lag := usable(p.Repeats[i].LagP99); lag != nil && (worst == nil || *lag > *worst) {
+			worst = lag
+		}
+	}
+	return worst
+}
+
+func inWorst(p *Judged) string {
+	if len(p.Repeats) < 2 {
+		return ""
+	}
+	return " in the worst repeat"
 }
 
 // uncheckedText says what another tool's results leave open.

@@ -153,8 +153,10 @@ func printLegend(out io.Writer, width int, trial *selector.Verdict) error {
 	has := func(holds func(selector.Judged) bool) bool { return slices.ContainsFunc(trial.Points, holds) }
 	if winner := trial.Winner(); winner != nil && winner.Feasible {
 		lines = append(lines, markSelected+" selected")
-	} else if winner != nil {
+	} else if winner != nil && winner.Eligible {
 		lines = append(lines, markSelected+" fallback: no point meets the limits")
+	} else if winner != nil {
+		lines = append(lines, markSelected+" selected, and not eligible when it was measured again")
 	}
 	if has(func(p selector.Judged) bool { return slices.ContainsFunc(p.Limits, breaches) }) {
 		lines = append(lines, markBreached+" above its limit")

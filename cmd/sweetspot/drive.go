@@ -133,14 +133,26 @@ func (d *drive) once(notes []string) []string {
 }
 
 // streams is the most that any point has in flight: what connections and descriptors are made ready for.
-func (d *drive) streams() int64 {
-	var most int64 = 1
+func (d *drive) streams() int64 { return max(1, d.most(streamsOf)) }
+
+// mostAsked is the most that the caps of any point let be in flight; a point that no cap bounds is left out.
+func (d *drive) mostAsked() int64 {
+	return d.most(func(w schema.Workload, load schema.PointLoad) int64 {
+		if w.Forks() && load.RequestConcurrency == nil {
+			return 0
+		}
+		return load.Slots()
+	})
+}
+
+func (d *drive) most(of func(schema.Workload, schema.PointLoad) int64) int64 {
+	var most int64
 	for _, trial := range d.plan.Trials {
 		for _, point := range trial.Points {
-			most = max(most, streamsOf(trial.Spec.Workload, point.PointLoad))
+			most = max(most, of(trial.Spec.Workload, point.PointLoad))
 		}
 		if trial.Search != nil {
-			most = max(most, streamsOf(trial.Spec.Workload, trial.Search.Last.PointLoad))
+			most = max(most, of(trial.Spec.Workload, trial.Search.Last.PointLoad))
 		}
 	}
 	return most

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -35,16 +36,20 @@ func printRuns(out io.Writer, width int, listing *presets.Listing, verbose bool)
 
 func trialRows(run *presets.Listed) [][]string {
 	var rows [][]string
+	bars := []rune(barsText(run.Trials))
 	for i := range run.Trials {
 		trial := &run.Trials[i]
 		name := "  " + trial.TrialName
 		if run.Winner != nil && *run.Winner == trial.TrialID {
 			name = markSelected + " " + trial.TrialName
 		}
-		rows = append(rows, []string{name, "", "", benchmarkText(trial.Benchmark), barsText(run.Trials[i : i+1]), trial.Status})
+		rows = append(rows, []string{name, "", "", benchmarkText(trial.Benchmark), string(bars[i]), trial.Status})
 	}
 	return rows
 }
+
+// rejected is a load that is marked so.
+var rejected = regexp.MustCompile(`=[0-9.]+` + markRejected + `( |$)`)
 
 // printMarks explains the marks that rows have.
 func printMarks(out io.Writer, width int, rows [][]string) error {
@@ -54,6 +59,9 @@ func printMarks(out io.Writer, width int, rows [][]string) error {
 	var lines []string
 	if has(3, "*") {
 		lines = append(lines, "* does not meet its limit; behind c= no point of the trial meets the limits")
+	}
+	if slices.ContainsFunc(rows, func(row []string) bool { return rejected.MatchString(row[3]) }) {
+		lines = append(lines, "x behind c= the selected point could not be trusted when it was measured again")
 	}
 	if has(3, "?") {
 		lines = append(lines, "? context length as the service reports it; no request has filled it")
@@ -115,7 +123,9 @@ func benchmarkText(b *presets.Benchmark) string {
 // loadWords name the selected point.
 func loadWords(b *presets.Benchmark) []string {
 	breached := ""
-	if !b.Feasible {
+	if !b.Eligible {
+		breached = markRejected
+	} else if !b.Feasible {
 		breached = markBreached
 	}
 	var words []string

@@ -100,11 +100,11 @@ func eventLine(event pipeline.Event) string {
 func pointLine(p measure.Point) string {
 	var b strings.Builder
 	b.WriteString(selector.LoadText(p.PointLoad))
-	switch {
-	case p.Stage == "verify":
+	if p.Stage == "verify" {
 		b.WriteString(", again")
-	case p.Repeat > 0:
-		fmt.Fprintf(&b, ", repeat %d", p.Repeat+1)
+	}
+	if p.Repeat > 0 {
+		fmt.Fprintf(&b, ", repeat %d", p.Repeat)
 	}
 	fmt.Fprintf(&b, ": %s, %d of %d ok", p.Status, p.OK, p.Issued)
 	if p.OutputTokPerS != nil {

@@ -172,7 +172,7 @@ func (c *runCmd) drive(ctx context.Context, p *process, plan *pipeline.Plan, wri
 	d := &drive{process: p, plan: plan, run: writer, secrets: secrets, clock: clock.New(), files: c.files(), live: &runner.Live{}}
 	shown := c.progress(p, d)
 	defer d.close()
-	p.warnBeyond(c.Store, d.streams())
+	p.warnBeyond(c.Store, d.mostAsked())
 	_, err := pipeline.Execute(ctx, plan, writer, d.deps(shown.observe, interrupted))
 	shown.close()
 	if err != nil {

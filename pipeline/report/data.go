@@ -67,6 +67,7 @@ type figures struct {
 	RequestsPerS      *float64 `json:"requests_per_s"`
 	GoodputPerS       *float64 `json:"goodput_per_s"`
 	InFlight          *float64 `json:"mean_requests_in_flight"`
+	SteadyInFlight    *float64 `json:"steady_mean_requests_in_flight"`
 	OK                int64    `json:"requests_ok"`
 	Issued            int64    `json:"requests_issued"`
 	ErrorExample      *string  `json:"error_example"`
@@ -88,7 +89,7 @@ func figuresOf(p *measure.Point) figures {
 	return figures{
 		OutputTokPerS: p.OutputTokPerS, SteadyTokPerS: p.SteadyOutputTokPS, OutputTokPerSUser: p.OutputTokPerSUser,
 		OutputTokPerSGPU: p.OutputTokPerSGPU, CostPerMillion: p.CostPerMillion, RequestsPerS: p.RequestsPerS, GoodputPerS: p.GoodputPerS,
-		InFlight: p.MeanRequests, OK: p.OK, Issued: p.Issued, ErrorExample: p.ErrorExample,
+		InFlight: p.MeanRequests, SteadyInFlight: p.SteadyMeanRequests, OK: p.OK, Issued: p.Issued, ErrorExample: p.ErrorExample,
 		TTFTP50: p.TTFT.P50, TTFTP95: p.TTFT.P95, TTFTP99: p.TTFT.P99, TPOTP50: p.TPOT.P50, TotalTimeP50: p.TotalTime.P50,
 		LagP99: p.LagP99, CPUShare: p.CPUShare, GCPauseMax: p.GCPauseMax, Connections: p.Connections, ClientLimited: p.ClientLimited, Server: p.Server, Telemetry: p.Telemetry,
 	}

@@ -41,7 +41,7 @@ func (c Calibration) Words() string {
 	var text []string
 	switch {
 	case usable == 0:
-		text = append(text, "Here and now no level can be trusted.")
+		text = append(text, "Here and now no level can be trusted, since the lowest is late already.")
 	case exact == usable:
 		text = append(text, fmt.Sprintf("To the millisecond, and to 5 ms: up to %s.", c.Levels[usable-1].load()))
 	case exact == 0:
@@ -90,6 +90,9 @@ func (l Level) load() string {
 // Beyond warns of a plan that has more in flight at once than c says can be trusted to 5 ms; empty where it has not.
 func Beyond(c Calibration, mostInFlight int64) string {
 	usable := c.upTo(Level.Usable)
+	if mostInFlight == 0 {
+		return ""
+	}
 	plan, calibrated := fmt.Sprintf("the plan has up to %d requests in flight", mostInFlight), "the calibration of "+c.MeasuredAt.Format("2006-01-02")
 	switch {
 	case usable == 0:

@@ -65,7 +65,7 @@ func TestWordsAndBeyond(t *testing.T) {
 			day + " goes up to 64: sweetspot calibrate --streams 1..100 looks further"},
 		{"none exact", calibration(level(128, 3, 3, 3)), "No level keeps to the millisecond. To 5 ms: up to 128 requests in flight", ""},
 		{"none", calibration(level(1, 3, 3, 7), level(128, 0, 0, 0)),
-			"Here and now no level can be trusted. At 1 in flight a sleeping goroutine is run up to 7.0 ms late", "can't be trusted as a client at all"},
+			"Here and now no level can be trusted, since the lowest is late already. At 1 in flight a sleeping goroutine is run up to 7.0 ms late", "can't be trusted as a client at all"},
 		{"a lower level that is late hides a higher one", calibration(level(1, 0, 0, 0), level(8, 9, 0, 0), level(128, 0, 0, 0)),
 			"up to 1 requests", "within 5 ms up to 1 requests"},
 	} {

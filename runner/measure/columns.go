@@ -15,6 +15,7 @@ type Column struct {
 	Name  string       // as in Parquet, JSON and CSV
 	Unit  string       // "s", "ns", "1/s", "tok/s"; empty for counts, ratios and text
 	Doc   string       // what it means
+	Count bool         // it counts what happened in a measurement, so that several measurements add up; such as requests and tokens, and unlike a cap
 	Type  reflect.Type // of the field, such as *float64, string or clock.Instant
 	Index []int        // of the field, for reflect's FieldByIndex
 }
@@ -46,7 +47,7 @@ func appendColumns(columns []Column, row reflect.Type, index []int, prefix, unit
 }
 
 func column(field reflect.StructField, index []int, prefix, unit, doc string) Column {
-	c := Column{Name: prefix + field.Tag.Get("json"), Unit: field.Tag.Get("unit"), Doc: field.Tag.Get("doc"), Type: field.Type, Index: index}
+	c := Column{Name: prefix + field.Tag.Get("json"), Unit: field.Tag.Get("unit"), Doc: field.Tag.Get("doc"), Type: field.Type, Index: index, Count: field.Tag.Get("count") == "yes" || field.Type.Kind() == reflect.Int64}
 	if strings.HasSuffix(c.Name, "_ns") {
 		c.Unit = "ns"
 	}

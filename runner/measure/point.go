@@ -116,7 +116,7 @@ type Health struct {
 	GCPauseSum  *float64 `json:"client_gc_pause_total_s" unit:"s" doc:"all pauses of the garbage collector"`
 	CPUShare    *float64 `json:"client_cpu_share" doc:"CPU time of the client over the time that its processors had, 0 to 1"`
 	WriterLag   *float64 `json:"client_writer_lag_max_s" unit:"s" doc:"longest time from a request's end to its being handed to the results writer's file"`
-	Connections *int64   `json:"client_new_connections" doc:"connections that measured requests opened"`
+	Connections *int64   `json:"client_new_connections" count:"yes" doc:"connections that measured requests opened"`
 }
 
 // Point is a row of the points table: one measurement (repeat) of one point.
@@ -136,21 +136,21 @@ type Point struct {
 	RTT       *float64      `json:"rtt_s" unit:"s" doc:"time of a round trip to the service, before the trial's first point; no figure is adjusted by it"`
 
 	Counts
-	Planned             *int64   `json:"requests_planned" doc:"requests that the measured phase was to dispatch; null where a duration alone bounds it"`
+	Planned             *int64   `json:"requests_planned" count:"yes" doc:"requests that the measured phase was to dispatch; null where a duration alone bounds it"`
 	WarmupIssued        int64    `json:"warmup_requests_issued" doc:"requests dispatched in warmup"`
 	WarmupFailed        int64    `json:"warmup_requests_failed" doc:"of them, failed"`
-	AgenticWarmupIssued *int64   `json:"agentic_warmup_requests_issued" doc:"requests dispatched in the cache-warmup burst of agentic replay; null where there was none"`
+	AgenticWarmupIssued *int64   `json:"agentic_warmup_requests_issued" count:"yes" doc:"requests dispatched in the cache-warmup burst of agentic replay; null where there was none"`
 	Late                int64    `json:"requests_late" doc:"measured requests of an open loop that waited for a slot, or behind one that did; 0 in a closed loop"`
 	Dropped             int64    `json:"requests_dropped" doc:"arrivals of an open loop that were due in the measured phase and not dispatched in it; 0 in a closed loop"`
 	SuccessRate         *float64 `json:"success_rate" doc:"ok over issued"`
 	ErrorRate           *float64 `json:"error_rate" doc:"failures over issued less cancelled"`
 	ErrorExample        *string  `json:"error_example" doc:"the commonest class of failure and one message of it"`
-	RequestedOK         *int64   `json:"requested_output_tokens" doc:"output tokens that the ok requests asked for"`
-	PromptTokens        *int64   `json:"prompt_tokens" doc:"prompt tokens of ok requests; null where one of them has no count"`
-	CachedTokens        *int64   `json:"cached_prompt_tokens" doc:"prompt tokens of ok requests served from the prefix cache; null where one of them does not say"`
+	RequestedOK         *int64   `json:"requested_output_tokens" count:"yes" doc:"output tokens that the ok requests asked for"`
+	PromptTokens        *int64   `json:"prompt_tokens" count:"yes" doc:"prompt tokens of ok requests; null where one of them has no count"`
+	CachedTokens        *int64   `json:"cached_prompt_tokens" count:"yes" doc:"prompt tokens of ok requests served from the prefix cache; null where one of them does not say"`
 	CacheHitRatio       *float64 `json:"cache_hit_ratio" doc:"cached_prompt_tokens over prompt_tokens"`
 	SharedPrefix        *int64   `json:"shared_prefix_tokens" doc:"tokens at the beginning of each prompt that the workload lets a prefix cache have from other prompts; null where it can't be told, as of later turns"`
-	OutputTokens        *int64   `json:"output_tokens" doc:"output tokens of ok requests; null where one of them has no count"`
+	OutputTokens        *int64   `json:"output_tokens" count:"yes" doc:"output tokens of ok requests; null where one of them has no count"`
 	OutputRatio         *float64 `json:"output_length_ratio" doc:"output tokens of ok requests over those asked for"`
 	PromptRatio         *float64 `json:"prompt_length_ratio" doc:"prompt tokens of ok requests over those asked for"`
 	PromptOff           *float64 `json:"prompt_length_off_max" doc:"greatest difference of an ok request's prompt tokens from those asked for, as a share of these; null where one asked for no length or has no count"`

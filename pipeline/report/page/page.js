@@ -193,7 +193,7 @@ function figuresTable() {
     {name: 'point', of: r => r.trial.label + ', ' + r.point.label, text: true},
     {name: 'chosen', of: r => r.point.selected ? r.point.feasible ? '> selected' : '> selected, * above a limit' : r.point.feasible ? '' : r.point.eligible ? '* above a limit' : 'x not eligible', text: true},
     {name: 'ok/issued', of: r => r.point.requests_ok, write: undefined},
-    {name: 'in flight', of: r => r.point.mean_requests_in_flight, write: number},
+    {name: 'in flight', of: r => r.point.steady_mean_requests_in_flight ?? r.point.mean_requests_in_flight, write: number},
     {name: 'tok/s', of: r => r.point.output_tok_per_s, write: number},
     {name: 'tok/s a user', of: r => r.point.output_tok_per_s_user, write: number},
     {name: 'TTFT p50', of: r => r.point.ttft_p50_s, write: seconds},
