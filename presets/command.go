@@ -4,9 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"regexp"
-	"slices"
 	"strings"
 
 	"sweetspot/pipeline"
@@ -47,16 +45,7 @@ func commandOf(spec schema.Spec) (string, error) {
 
 // processCommand is what a service was started with: the variables that the preset sets, and the words of its command. A port that was free stays ${PORT}.
 func processCommand(p *schema.Process) string {
-	var words []string
-	for _, name := range slices.Sorted(maps.Keys(p.Env)) {
-		value := shellQuoted(p.Env[name].Value)
-		if p.Env[name].Env != "" {
-			value = `"$` + p.Env[name].Env + `"`
-		}
-		words = append(words, name+"="+value)
-	}
-	words = append(words, p.Commands()[0])
-	line := schema.RedactText(strings.Join(words, " "))
+	line := strings.Join(append(p.EnvWords(), p.Commands()[0]), " ")
 	if p.Port != nil {
 		line = strings.ReplaceAll(line, schema.PortPlace, fmt.Sprint(*p.Port))
 	}

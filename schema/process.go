@@ -139,6 +139,20 @@ func (p *Process) Commands() []string {
 	return all
 }
 
+// EnvWords are the environment variables of the commands as a shell would be given them before one, in the order of their names, secrets redacted:
+// NAME=value, and NAME="$OTHER" for the value of another.
+func (p *Process) EnvWords() []string {
+	var words []string
+	for _, name := range slices.Sorted(maps.Keys(p.Env)) {
+		word := name + `="$` + p.Env[name].Env + `"` // a name is no secret
+		if p.Env[name].Env == "" {
+			word = RedactText(name + "=" + shellWords([]string{p.Env[name].Value}))
+		}
+		words = append(words, word)
+	}
+	return words
+}
+
 // shellWords is a command line as a shell would be given it.
 func shellWords(line []string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,@%+"

@@ -13,8 +13,15 @@ import (
 
 // Text says the verdict in one paragraph of plain words, without a line break: the winner, what it is ahead of, what the limits cost, where it
 // stands in the ladder, what failed, and the rule.
-func (v Verdict) Text() string {
-	sentences := []string{v.headline(), v.fromText(), v.unmeasuredText()}
+func (v Verdict) Text() string { return v.text(v.rejections(func(Rejected) bool { return true })) }
+
+// BesideReasons is [Verdict.Text] for where the points that are not eligible stand beside it, with their reasons: these are left out.
+func (v Verdict) BesideReasons() string {
+	return v.text(v.rejections(func(r Rejected) bool { return r.Eligible }))
+}
+
+func (v *Verdict) text(rejections string) string {
+	sentences := []string{v.headline(rejections), v.fromText(), v.unmeasuredText()}
 	if winner := v.Winner(); winner != nil {
 		sentences = append(sentences, v.runnerUpText(), v.costText(winner), v.ladderText(winner), v.plateauText())
 	}
@@ -43,6 +50,14 @@ func paragraph(sentences []string) string {
 	return strings.Join(strings.Fields(strings.Join(sentences, " ")), " ")
 }
 
+// sentence ends text with a full stop, unless it ends a sentence by itself, as the message of a service may.
+func sentence(text string) string {
+	if text == "" || strings.ContainsRune(".?!", rune(text[len(text)-1])) {
+		return text
+	}
+	return text + "."
+}
+
 func (v *Verdict) trial() string {
 	if v.TrialName == "" {
 		return "the trial"
@@ -50,7 +65,7 @@ func (v *Verdict) trial() string {
 	return v.TrialName
 }
 
-func (v *Verdict) headline() string {
+func (v *Verdict) headline(rejections string) string {
 	winner := v.Winner()
 	switch {
 	case winner != nil && v.Feasible:
@@ -61,7 +76,7 @@ func (v *Verdict) headline() string {
 	case len(v.Points) == 0:
 		return v.trial() + ": no winner, there are no points."
 	}
-	return fmt.Sprintf("%s: no winner, %s. %s.", v.trial(), v.whyNone(), v.rejections())
+	return fmt.Sprintf("%s: no winner, %s. %s", v.trial(), v.whyNone(), sentence(rejections))
 }
 
 func (v *Verdict) whyNone() string {
@@ -84,10 +99,13 @@ func (v *Verdict) unmeasuredText() string {
 	return fmt.Sprintf("%d of %d points were not measured to their end: another may be better.", n, len(v.Points))
 }
 
-// rejections says why each point was rejected; points with the same reasons are told together.
-func (v *Verdict) rejections() string {
+// rejections says why points were rejected, those that are told; points with the same reasons are told together.
+func (v *Verdict) rejections(told func(Rejected) bool) string {
 	var texts []string
 	for _, group := range v.ByReasons() {
+		if !told(group) {
+			continue
+		}
 		texts = append(texts, group.Loads+": "+strings.Join(group.Reasons, ", "))
 	}
 	return strings.Join(texts, "; ")

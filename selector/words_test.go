@@ -172,6 +172,17 @@ func TestPointsWithTheSameReasonsAreToldTogether(t *testing.T) {
 	mustContain(t, v.Text(), "concurrency 1; concurrency 2: ")
 }
 
+func TestReasonsThatStandBesideTheVerdictAreLeftOut(t *testing.T) {
+	s := ladder([]float64{135}, []float64{0.056})
+	s.Points[0].Repeats[0].Status, s.Points[0].Repeats[0].Reason = measure.PointFailed, ref("is the port right?")
+	v := Judge(s, rule(300*time.Millisecond))
+	want := "baseline: no winner, no point is eligible. Rule: highest output_tok_per_s with ttft p50 at most 300ms, error rate at most 1 %."
+	if diff := cmp.Diff(want, v.BesideReasons()); diff != "" {
+		t.Error(diff)
+	}
+	mustContain(t, v.Text(), "concurrency 1: failed: is the port right? Rule: ")
+}
+
 func TestArrivalsFarFromTheRateAreNoted(t *testing.T) {
 	s := ladder([]float64{135}, []float64{0.056})
 	p := &s.Points[0]

@@ -27,7 +27,7 @@ func printDocument(out io.Writer, width int, d *pipeline.Document) error {
 		if err := printCurve(out, width, trial); err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "\n%s\n\n", wrap(trial.Text(), width))
+		fmt.Fprintf(out, "\n%s\n\n", wrap(trial.BesideReasons(), width))
 	}
 	if len(d.Trials) > 1 {
 		fmt.Fprintf(out, "%s\n\n", wrap(d.Across.Text(), width))
@@ -56,8 +56,15 @@ type curveColumn struct {
 	cell  func(selector.Judged) string
 }
 
+// Titles of columns that the legend explains.
+const (
+	titleRate   = "tok/s"
+	titlePerGPU = "tok/s/gpu"
+	titleCost   = "cost/Mtok"
+)
+
 // spare are the titles of columns that a narrow terminal does without, the first to go first.
-var spare = []string{"cached", "p95", "tps/user", "steady", "tok/s/gpu"}
+var spare = []string{"cached", "p95", "tps/user", "steady", titlePerGPU}
 
 // printCurve writes one row for each point of a trial, and what its marks mean.
 func printCurve(out io.Writer, width int, trial *selector.Verdict) error {
@@ -78,7 +85,7 @@ func printCurve(out io.Writer, width int, trial *selector.Verdict) error {
 	if _, err := io.WriteString(out, text); err != nil {
 		return err
 	}
-	return printLegend(out, width, trial)
+	return printLegend(out, width, trial, columns)
 }
 
 func fits(text string, width int) bool {
@@ -147,8 +154,8 @@ func unsure(p selector.Judged) string {
 	return markUnsure
 }
 
-// printLegend explains the marks that the curve has, with the reasons of points that are not eligible.
-func printLegend(out io.Writer, width int, trial *selector.Verdict) error {
+// printLegend explains the marks and the columns that the curve has, with the reasons of points that are not eligible.
+func printLegend(out io.Writer, width int, trial *selector.Verdict, columns []curveColumn) error {
 	var lines []string
 	has := func(holds func(selector.Judged) bool) bool { return slices.ContainsFunc(trial.Points, holds) }
 	if winner := trial.Winner(); winner != nil && winner.Feasible {
@@ -183,7 +190,16 @@ func printLegend(out io.Writer, width int, trial *selector.Verdict) error {
 			}
 		}
 	}
-	lines = append(lines, windowText(trial), hardwareText(trial))
+	for _, c := range columns {
+		switch c.title {
+		case titleRate:
+			lines = append(lines, windowText(trial))
+		case titlePerGPU:
+			lines = append(lines, perGPUText(trial))
+		case titleCost:
+			lines = append(lines, titleCost+": of a million output tokens at that throughput, in the currency of price_per_gpu_hour")
+		}
+	}
 	lines = slices.DeleteFunc(lines, func(line string) bool { return line == "" })
 	for i, line := range lines {
 		lines[i] = wrap(line, width)
@@ -216,18 +232,14 @@ func windowText(trial *selector.Verdict) string {
 	return fmt.Sprintf("%s, %s to %s a point", text, least, most)
 }
 
-// hardwareText says what the figures per GPU are of; empty where the preset declares no GPUs.
-func hardwareText(trial *selector.Verdict) string {
+// perGPUText says what the figures per GPU are of; empty where the preset declares no GPUs.
+func perGPUText(trial *selector.Verdict) string {
 	declared := slices.IndexFunc(trial.Points, func(p selector.Judged) bool { return p.Medians.GPUs != nil && p.Medians.GPUName != nil })
 	if declared < 0 {
 		return ""
 	}
 	p := &trial.Points[declared].Medians
-	text := fmt.Sprintf("tok/s/gpu: tok/s over the %d × %s that the preset declares", *p.GPUs, *p.GPUName)
-	if p.CostPerMillion != nil {
-		text += "; cost/Mtok: of a million output tokens at that throughput, in the currency of price_per_gpu_hour"
-	}
-	return text
+	return fmt.Sprintf("%s: tok/s over the %d × %s that the preset declares", titlePerGPU, *p.GPUs, *p.GPUName)
 }
 
 // failures counts the requests of a measurement that were not ok by class, with one message; empty where there are none.
@@ -261,15 +273,18 @@ func curveColumns(trial *selector.Verdict) []curveColumn {
 		{"in flight", func(p selector.Judged) string { return inFlight(p) }},
 		{"ok/fail", outcomes},
 		{"cached", cachedCell},
-		{"tok/s", func(p selector.Judged) string { return optionalNumber(p.Medians.OutputTokPerS) }},
+		{titleRate, func(p selector.Judged) string { return optionalNumber(p.Medians.OutputTokPerS) }},
 		{"steady", func(p selector.Judged) string { return steadyCell(trial, p) }},
 		{"×", func(p selector.Judged) string { return optionalNumber(p.ThroughputScaling) }},
-		{"tok/s/gpu", func(p selector.Judged) string { return optionalNumber(p.Medians.OutputTokPerSGPU) }},
-		{"cost/Mtok", func(p selector.Judged) string { return optionalNumber(p.Medians.CostPerMillion) }},
+		{titlePerGPU, func(p selector.Judged) string { return optionalNumber(p.Medians.OutputTokPerSGPU) }},
+		{titleCost, func(p selector.Judged) string { return optionalNumber(p.Medians.CostPerMillion) }},
 		{"tps/user", func(p selector.Judged) string { return optionalNumber(p.Medians.OutputTokPerSUser) }},
 	}
 	return append(columns, timeColumns(trial)...)
 }
+
+// capitals writes the name of a limited statistic as titles have it.
+var capitals = strings.NewReplacer("ttft", "TTFT", "tpot", "TPOT")
 
 // timeColumns are the usual statistics of times, and those that a limit is held against.
 func timeColumns(trial *selector.Verdict) []curveColumn {
@@ -292,7 +307,7 @@ func timeColumns(trial *selector.Verdict) []curveColumn {
 		for _, h := range p.Limits {
 			if !shown[h.Name] {
 				shown[h.Name] = true
-				columns = append(columns, curveColumn{h.Name, func(p selector.Judged) string { return timeCell(p, h.Name, nil) }})
+				columns = append(columns, curveColumn{capitals.Replace(h.Name), func(p selector.Judged) string { return timeCell(p, h.Name, nil) }})
 			}
 		}
 	}

@@ -85,6 +85,8 @@ func printPlan(out io.Writer, width int, plan *pipeline.Plan, earlier []measure.
 	}
 	if whole := plan.Estimate(earlier); whole != nil && searched && len(earlier) == 0 {
 		fmt.Fprintf(out, "\nat most about %s in all, and more where loads are too close to call\n", duration(whole))
+	} else if whole != nil && searched {
+		fmt.Fprintf(out, "\nabout %s in all, with every load that the earlier search tried\n", duration(whole))
 	} else if whole != nil {
 		fmt.Fprintf(out, "\nabout %s in all\n", duration(whole))
 	}

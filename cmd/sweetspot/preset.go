@@ -41,13 +41,22 @@ func (a *presetArgs) read(p *process) (*schema.Preset, []byte, error) {
 
 // readText reads a preset's text; name says how, by its ending.
 func (a *presetArgs) readText(p *process, name string, text []byte) (*schema.Preset, error) {
-	preset, err := schema.Read(name, text, schema.Options{Set: a.Set, Flags: a.flags(), Digest: a.files().Digest, Extent: a.files().Extent})
+	preset, err := a.parse(name, text)
+	return preset, p.tell(err)
+}
+
+func (a *presetArgs) parse(name string, text []byte) (*schema.Preset, error) {
+	return schema.Read(name, text, schema.Options{Set: a.Set, Flags: a.flags(), Digest: a.files().Digest, Extent: a.files().Extent})
+}
+
+// tell writes a preset's faults, a line each; the error that is left is the exit code alone. Other errors are given back.
+func (p *process) tell(err error) error {
 	var problems schema.Problems
-	if errors.As(err, &problems) {
-		fmt.Fprintln(p.stderr, problems.Error())
-		return nil, exit{code: exitUsage}
+	if !errors.As(err, &problems) {
+		return err
 	}
-	return preset, err
+	fmt.Fprintln(p.stderr, problems.Error())
+	return exit{code: exitUsage}
 }
 
 // openFile opens a file that the preset names, which lies below the preset's own folder where its path is not absolute.

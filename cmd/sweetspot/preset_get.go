@@ -89,6 +89,6 @@ func printFinal(out io.Writer, width int, trial *selector.Verdict) error {
 	if err := printCurve(out, width, &shown); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "\n%s\n", wrap(trial.Text(), width))
+	_, err := fmt.Fprintf(out, "\n%s\n", wrap(trial.BesideReasons(), width))
 	return err
 }

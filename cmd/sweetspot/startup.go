@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -60,7 +61,7 @@ func startingLine(e pipeline.ServiceStarting) string {
 	return ""
 }
 
-// commandsOf are the command lines that a run of the plan starts, each once, in the order in which they come first.
+// commandsOf are the command lines that a run of the plan starts, with the environment variables that the preset sets for them, each once, in the order in which they come first.
 func commandsOf(plan *pipeline.Plan) []string {
 	var all []string
 	seen := map[string]bool{}
@@ -79,5 +80,9 @@ func commandsOfService(s schema.Service) []string {
 	if s.Process == nil {
 		return nil
 	}
-	return s.Process.Commands()
+	all := s.Process.Commands()
+	for i := range all {
+		all[i] = strings.Join(append(s.Process.EnvWords(), all[i]), " ")
+	}
+	return all
 }

@@ -40,7 +40,10 @@ func printCommands(out io.Writer, plan *pipeline.Plan) {
 
 // summary counts what a plan has.
 func summary(plan *pipeline.Plan) string {
-	text := fmt.Sprintf("%s, %s each", plural(len(plan.Trials), "trial"), extentOf(&plan.Trials[0]))
+	text := plural(len(plan.Trials), "trial") + ", " + extentOf(&plan.Trials[0])
+	if len(plan.Trials) > 1 {
+		text += " each"
+	}
 	if repeats := plan.Trials[0].Repeats; repeats > 1 {
 		text += fmt.Sprintf(", %d repeats", repeats)
 	}

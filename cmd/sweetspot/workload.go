@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"sweetspot/pipeline/results"
 	"sweetspot/runner/target"
 	"sweetspot/runner/workload"
 	"sweetspot/schema"
@@ -34,6 +36,12 @@ type described struct {
 	workload.Description
 }
 
+// descriptions is the document of [workloadCmd].
+type descriptions struct {
+	SchemaVersion int          `json:"schema_version"`
+	Workloads     []*described `json:"workloads"`
+}
+
 // Run is the command.
 func (c *workloadCmd) Run(p *process) error {
 	preset, err := c.preset(p)
@@ -45,7 +53,7 @@ func (c *workloadCmd) Run(p *process) error {
 		return err
 	}
 	if c.JSON {
-		return printJSON(p.stdout, all)
+		return printJSON(p.stdout, descriptions{results.SchemaVersion, all})
 	}
 	return printDescriptions(p.stdout, all)
 }
@@ -53,6 +61,9 @@ func (c *workloadCmd) Run(p *process) error {
 // preset is the one named, or one made for a file.
 func (c *workloadCmd) preset(p *process) (*schema.Preset, error) {
 	if c.Format == nil {
+		if err := c.noPreset(); err != nil {
+			return nil, err
+		}
 		preset, _, err := c.read(p)
 		return preset, err
 	}
@@ -70,7 +81,35 @@ func (c *workloadCmd) preset(p *process) (*schema.Preset, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.readText(p, "workload.json", made)
+	preset, err := c.parse(madeName, made)
+	var problems schema.Problems
+	if errors.As(err, &problems) {
+		for i := range problems {
+			c.place(&problems[i])
+		}
+	}
+	return preset, p.tell(err)
+}
+
+// madeName is how the preset that is made for a file is read.
+const madeName = "workload.json"
+
+// place says that a fault of the preset that was made for a file is the file's: nobody wrote that preset.
+func (c *workloadCmd) place(p *schema.Problem) {
+	if p.File == madeName {
+		p.File, p.Line, p.Path = c.File, 0, "--format "+*c.Format
+	}
+}
+
+// noPreset says of a file that can be no preset, by its ending, which formats it may have; nil of others.
+func (c *workloadCmd) noPreset() error {
+	may := map[string]string{
+		".jsonl": "prompts (sharegpt, dag, weka, mooncake, bailian and batch are JSONL too)", ".csv": "prompts or burstgpt", ".parquet": "prompts",
+	}[strings.ToLower(filepath.Ext(c.File))]
+	if may == "" {
+		return nil
+	}
+	return exit{exitUsage, fmt.Errorf("%s is no preset by its ending: say what it is, such as --format %s", c.File, may)}
 }
 
 // describeAll describes each workload of a preset once.
@@ -105,7 +144,7 @@ func printDescriptions(out io.Writer, all []*described) error {
 		for _, row := range []struct {
 			name string
 			of   workload.Spectrum
-		}{{"turns of a session", d.Turns}, {"prompt tokens", d.Prompt}, {"output tokens", d.Output}} {
+		}{{"turns of a session", d.Turns}, {promptsTitle(d), d.Prompt}, {"output tokens", d.Output}} {
 			if row.of.N > 0 {
 				s := row.of
 				rows = append(rows, []string{
@@ -128,6 +167,17 @@ func printDescriptions(out io.Writer, all []*described) error {
 		}
 	}
 	return nil
+}
+
+// promptsTitle says whose lengths the prompts' are.
+func promptsTitle(d *described) string {
+	switch {
+	case d.PromptOf == nil || *d.PromptOf == workload.AllRequests:
+		return "prompt tokens"
+	case *d.PromptOf == workload.FirstTurns:
+		return "prompt tokens of first turns"
+	}
+	return fmt.Sprintf("prompt tokens of %d requests", d.Prompt.N)
 }
 
 // contentsOf is how much there is.

@@ -87,7 +87,7 @@ type Record struct {
 	ReasoningTokens       *int64       `json:"reasoning_tokens" doc:"output tokens that were reasoning"`
 	CachedPromptTokens    *int64       `json:"cached_prompt_tokens" doc:"prompt tokens served from the prefix cache"`
 	FirstEventTokens      *int64       `json:"first_event_tokens" doc:"tokens in the first event with a token, where the service says so"`
-	TokenSource           *TokenSource `json:"token_source" doc:"server (usage of the response), or in imported results tokenizer (one on the client) or tool (it does not say); null where counts are null"`
+	TokenSource           *TokenSource `json:"token_source" doc:"server (usage of the response), tokenizer (one on the client: request.tokenizer, or an imported tool's), or in imported results tool (it does not say); null where counts are null"`
 
 	// Chunks are the stamps of the events that carried a token, in order, in nanoseconds after Dispatched.
 	Chunks []int64 `json:"chunk_offsets_ns" doc:"stamps of the events that carried a token, after dispatched"`

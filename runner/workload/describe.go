@@ -20,14 +20,22 @@ type Description struct {
 	Requests int64    `json:"requests"`
 	Turns    Spectrum `json:"turns"` // requests of a session, its forks left out
 	Forks    int64    `json:"forks"`
-	Prompt   Spectrum `json:"prompt_tokens"` // of requests whose length is known before they are sent
-	Output   Spectrum `json:"output_tokens"` // asked for at most
-	Duration *float64 `json:"duration_s"`    // from the first session's start to the last's, by a trace's own times
+	Prompt   Spectrum `json:"prompt_tokens"`    // of requests whose length is known before they are sent
+	PromptOf *string  `json:"prompt_tokens_of"` // which requests those are: [AllRequests], [FirstTurns] or [SomeRequests]; nil where there is none
+	Output   Spectrum `json:"output_tokens"`    // asked for at most
+	Duration *float64 `json:"duration_s"`       // from the first session's start to the last's, by a trace's own times
 	// SharedBlocks is the share of the prompts' blocks that, with all before them, an earlier request of the file had. Of very many blocks it is estimated
 	// from a sample.
 	SharedBlocks *float64 `json:"shared_blocks"`
 	First        []string `json:"first_prompts"` // of the first sessions, cut
 }
+
+// Which requests have a length that is known before they are sent. That of a later turn often hangs on the answers before it.
+const (
+	AllRequests  = "all_requests"
+	FirstTurns   = "first_turns"
+	SomeRequests = "some_requests"
+)
 
 const (
 	describedSessions = 1000 // of a workload that has no end
@@ -64,6 +72,7 @@ func Describe(contents *Contents, spec schema.Spec, seed Seed) (Description, err
 		d.First = append(d.First, text)
 	}
 	d.Description.Turns, d.Prompt, d.Output = d.turns.spectrum(), d.prompts.spectrum(), d.outputs.spectrum()
+	d.Description.PromptOf = d.promptOf()
 	return d.Description, nil
 }
 
@@ -72,6 +81,21 @@ type describing struct {
 	Description
 	turns, prompts, outputs tally
 	prefixes                *sample
+	later                   bool // a turn that is not the first of its session has a known length
+}
+
+// promptOf says which requests have a known length.
+func (d *describing) promptOf() *string {
+	of := SomeRequests
+	switch {
+	case d.Prompt.N == 0:
+		return nil
+	case d.Prompt.N == d.Requests:
+		of = AllRequests
+	case !d.later:
+		of = FirstTurns
+	}
+	return &of
 }
 
 func (d *describing) request(prompt, output int64) {
@@ -110,6 +134,7 @@ func (d *describing) session(s *Session, before []Answer) error {
 				return err
 			}
 			d.request(request.PromptTokens, request.OutputTokens)
+			d.later = d.later || turns > 0 && request.PromptTokens > 0
 			turns++
 		}
 		answers = append(answers, Answer{})
@@ -156,6 +181,7 @@ func (d *describing) recorded(s *trace.Session, context contextLimit, start uint
 		turn := &s.Turns[i]
 		if sends(turn) {
 			d.request(context.prompt(turn), turn.OutputTokens)
+			d.later = d.later || turns > 0 && context.prompt(turn) > 0
 			turns++
 		}
 		prefix := start

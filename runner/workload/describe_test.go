@@ -30,7 +30,7 @@ func TestDescribeATrace(t *testing.T) {
 	}
 	// Of the eight blocks 7 and 8 of the second line came before; block 8 of the third stands behind another.
 	want := `{"workload":"trace","sessions":3,"requests":3,"turns":{"n":3,"min":1,"p50":1,"p90":1,"p99":1,"max":1,"mean":1},"forks":0,` +
-		`"prompt_tokens":{"n":3,"min":1500,"p50":1540,"p90":2000,"p99":2000,"max":2000,"mean":1678.6666666666667},` +
+		`"prompt_tokens":{"n":3,"min":1500,"p50":1540,"p90":2000,"p99":2000,"max":2000,"mean":1678.6666666666667},"prompt_tokens_of":"all_requests",` +
 		`"output_tokens":{"n":3,"min":5,"p50":5,"p90":5,"p99":5,"max":5,"mean":5},"duration_s":2,"shared_blocks":0.25,"first_prompts":null}`
 	if diff := cmp.Diff(want, string(got)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
