@@ -79,26 +79,57 @@ def metadata(table):
     }
 
 
-def percentiles():
-    """Of time to first token and of all gaps between chunks, from the requests: numpy's default method, as the points table has them."""
+KEYS = ("run_id", "point_id", "repeat", "attempt")
+FIGURES = ("ttft", "ttfot", "total_time", "tpot", "queue_delay", "icl_mean")
+RANKS = (50, 90, 95, 99)
+
+
+def figures(of):
+    """Columns of the points table, each from the requests' column by the statistic of that name."""
     found = {}
-    requests = polars.read_parquet([glob(folder, "requests") for folder in folders])
-    good = requests.filter((polars.col("status") == "ok") & (polars.col("phase") == "measured"))
-    for keys, group in good.group_by("run_id", "point_id", "repeat", "attempt"):
-        ttft = group["ttft_s"].drop_nulls().to_numpy()
-        gaps = numpy.concatenate([numpy.diff(c) for c in group["chunk_offsets_ns"].to_list()]) / 1e9
-        found["-".join(map(str, keys))] = {
-            "ttft_mean_s": float(ttft.mean()),
-            "ttft_std_s": float(ttft.std(ddof=1)),
-            **{f"ttft_p{p}_s": float(numpy.percentile(ttft, p)) for p in (50, 90, 95, 99)},
-            **{f"icl_p{p}_s": float(numpy.percentile(gaps, p)) for p in (50, 90, 95, 99)},
-        }
+    for figure in FIGURES:
+        column = f"{figure}_s"
+        found.update({f"{figure}_{name}_s": of(column, name) for name in ("mean", "std", "min", "max")})
+        found.update({f"{figure}_p{rank}_s": of(column, rank) for rank in RANKS})
     return found
+
+
+def percentiles_by_pandas():
+    read = pandas.concat([pandas.read_parquet(f, dtype_backend="pyarrow") for folder in folders for f in files(folder, "requests")])
+    good = read[(read["status"] == "ok") & (read["phase"] == "measured")]
+    found = {}
+    for keys, group in good.groupby(list(KEYS)):
+        column = lambda name: group[name].dropna().astype("float64")
+        of = lambda name, how: column(name).quantile(how / 100) if isinstance(how, int) else getattr(column(name), how)()
+        found["-".join(map(str, keys))] = figures(of)
+    return found
+
+
+def percentiles_by_polars():
+    good = polars.read_parquet([glob(folder, "requests") for folder in folders]).filter((polars.col("status") == "ok") & (polars.col("phase") == "measured"))
+    found = {}
+    for keys, group in good.group_by(*KEYS):
+        of = lambda name, how: group[name].quantile(how / 100, "linear") if isinstance(how, int) else getattr(group[name], how)()
+        found["-".join(map(str, keys))] = figures(of)
+        gaps = numpy.concatenate([numpy.diff(c) for c in group["chunk_offsets_ns"].to_list()]) / 1e9
+        found["-".join(map(str, keys))].update({f"icl_p{rank}_s": float(numpy.percentile(gaps, rank)) for rank in RANKS})
+    return found
+
+
+def percentiles_by_duckdb():
+    names = {"mean": "avg(%s)", "std": "stddev_samp(%s)", "min": "min(%s)", "max": "max(%s)"}
+    wanted = figures(lambda name, how: f"quantile_cont({name}, {how / 100})" if isinstance(how, int) else names[how] % name)
+    select = ", ".join(f"{expression} as {name}" for name, expression in wanted.items())
+    read = duckdb.sql("select %s, %s from read_parquet(%s) where status = 'ok' and phase = 'measured' group by all" % (", ".join(KEYS), select, [glob(folder, "requests") for folder in folders]))
+    return {"-".join(map(str, row[:4])): dict(zip(read.columns[4:], row[4:])) for row in read.fetchall()}
 
 
 tables = ("requests", "points", "trials")
 print(json.dumps({
     "tables": {t: {"pyarrow": by_pyarrow(t), "pandas": by_pandas(t), "polars": by_polars(t), "duckdb": by_duckdb(t)} for t in tables},
     "metadata": {t: metadata(t) for t in tables},
-    "percentiles": percentiles(),
+    "percentiles": {
+        reader: {keys: {name: value for name, value in of.items() if value is not None and value == value} for keys, of in by().items()}
+        for reader, by in (("pandas", percentiles_by_pandas), ("polars", percentiles_by_polars), ("duckdb", percentiles_by_duckdb))
+    },
 }))
