@@ -64,9 +64,10 @@ func (s Service) GPUs() *GPUs {
 
 // Endpoint is a service that is already running.
 type Endpoint struct {
-	URL       string `json:"url"`                   // base of the OpenAI-compatible API, such as http://127.0.0.1:8000/v1
-	APIKeyEnv string `json:"api_key_env,omitempty"` // name of the environment variable that holds the bearer token
-	VerifyTLS bool   `json:"verify_tls"`
+	URL       string   `json:"url"`                   // base of the OpenAI-compatible API, such as http://127.0.0.1:8000/v1
+	Replicas  []string `json:"replicas,omitempty"`    // further ones of the same service; nil: none
+	APIKeyEnv string   `json:"api_key_env,omitempty"` // name of the environment variable that holds the bearer token
+	VerifyTLS bool     `json:"verify_tls"`
 	Hardware
 	GPUMetrics *GPUMetrics `json:"gpu_metrics,omitempty"`
 }

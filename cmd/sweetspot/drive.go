@@ -101,8 +101,9 @@ func (d *drive) preflight(ctx context.Context, started pipeline.Service, job pip
 	d.close()
 	d.target = made
 	facts := results.Facts{}
-	if identity, err := s.Identity(ctx); err == nil {
-		facts = identity.Facts()
+	if identities, err := s.Identities(ctx); err == nil {
+		facts = s.FactsOf(identities)
+		ready.Notes = append(ready.Notes, s.Unlike(identities)...)
 	}
 	maps.Copy(facts, s.Facts())
 	if job.Spec.Service.Endpoint == nil {
@@ -176,8 +177,12 @@ func streamsOf(w schema.Workload, load schema.PointLoad) int64 {
 }
 
 func (d *drive) measure(ctx context.Context, started pipeline.Service, job pipeline.Job, stop <-chan struct{}, ended func(*measure.Record)) (measure.Outcome, error) {
+	s := started.(*service.Service)
+	if err := s.Changed(ctx); err != nil {
+		return measure.Outcome{}, err
+	}
 	if path := string(job.Spec.Request.ResetCache); path != "" {
-		if err := started.(*service.Service).ResetPrefixCache(ctx, path); err != nil {
+		if err := s.ResetPrefixCache(ctx, path); err != nil {
 			return measure.Outcome{}, err
 		}
 	}
@@ -200,8 +205,14 @@ func (d *drive) measure(ctx context.Context, started pipeline.Service, job pipel
 	if job.Duration != nil {
 		point.Duration = *job.Duration
 	}
-	return d.target.Measure(ctx, target.Job{Point: point, LoadKey: job.LoadKey(), Repeat: job.Repeat, Attempt: job.Attempt},
+	outcome, err := d.target.Measure(ctx, target.Job{Point: point, LoadKey: job.LoadKey(), Repeat: job.Repeat, Attempt: job.Attempt},
 		target.Watch{Live: d.live, Ended: ended, Stop: stop})
+	if err == nil && outcome.Aborted == "" && !outcome.Interrupted {
+		if changed := s.Changed(ctx); changed != nil {
+			outcome.Aborted = changed.Error()
+		}
+	}
+	return outcome, err
 }
 
 func (d *drive) close() {

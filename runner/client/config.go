@@ -40,14 +40,14 @@ type Client struct {
 	config    Config
 	bases     []base
 	transport *http.Transport
-	turn      atomic.Uint64 // the base that is next
-	keptOpen  atomic.Int64  // responses that had not ended soon after [DONE]
-	exchanges sync.Pool     // of *exchange
-	decoders  sync.Pool     // of *decoder
+	keptOpen  atomic.Int64 // responses that had not ended soon after [DONE]
+	exchanges sync.Pool    // of *exchange
+	decoders  sync.Pool    // of *decoder
 }
 
 // base is one address of the service, and the header that requests to it have in common.
 type base struct {
+	index      int64 // among the addresses
 	root       *url.URL
 	completion *url.URL
 	header     http.Header
@@ -81,6 +81,7 @@ func New(config Config) (*Client, error) {
 		if err != nil {
 			return nil, err
 		}
+		b.index = int64(len(c.bases))
 		c.bases = append(c.bases, b)
 	}
 	c.transport = newTransport(config)
@@ -145,9 +146,9 @@ func randomID() string {
 	return hex.EncodeToString(b[:])
 }
 
-// nextBase takes the addresses in turn.
-func (c *Client) nextBase() *base {
-	return &c.bases[(c.turn.Add(1)-1)%uint64(len(c.bases))]
+// baseOf is where the requests of a session go: sessions take the addresses in turn, and a session keeps its own, which has its prefixes cached.
+func (c *Client) baseOf(session int64) *base {
+	return &c.bases[uint64(max(0, session))%uint64(len(c.bases))]
 }
 
 // headerOf is the header of one request: the base's with the request's own id.

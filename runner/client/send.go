@@ -62,7 +62,7 @@ type exchange struct {
 // with [ErrDrained], as with any other cause, truncated. When Send returns, the connection is free for the next request, or closed, and r is no
 // longer touched.
 func (c *Client) Send(ctx context.Context, request workload.Request, r *measure.Record, firstToken func()) workload.Answer {
-	return c.sendTo(ctx, c.nextBase(), request, r, firstToken)
+	return c.sendTo(ctx, c.baseOf(r.Session), request, r, firstToken)
 }
 
 func (c *Client) sendTo(ctx context.Context, to *base, request workload.Request, r *measure.Record, firstToken func()) workload.Answer {
@@ -75,6 +75,7 @@ func (c *Client) sendTo(ctx context.Context, to *base, request workload.Request,
 }
 
 func (e *exchange) begin(to *base, request workload.Request, r *measure.Record, firstToken func()) {
+	r.URLIndex = &to.index
 	e.base, e.record, e.firstToken, e.asked = to, r, firstToken, request.OutputTokens
 	e.usage, e.offsets, e.sent, e.last = usage{}, nil, r.Dispatched, 0
 	e.visible, e.begun, e.done = false, false, false

@@ -118,12 +118,18 @@ func TestSeveralURLsTakeTurns(t *testing.T) {
 		urls = append(urls, server.URL)
 	}
 	c := newClient(t, Config{BaseURLs: urls})
-	for i := range 9 {
-		sendOne(t, c, int64(i))
+	for i := range int64(9) {
+		for turn := range int64(2) { // of one session, at one URL
+			r := measure.Record{Index: 2*i + turn, Session: i, Turn: turn, Dispatched: c.config.Clock.Now()}
+			c.Send(t.Context(), workload.Request{Body: []byte(`{"stream":true}`)}, &r, func() {})
+			if r.URLIndex == nil || *r.URLIndex != i%3 {
+				t.Errorf("session %d was sent to URL %v, want %d", i, r.URLIndex, i%3)
+			}
+		}
 	}
 	for i := range hits {
-		if got := hits[i].Load(); got != 3 {
-			t.Errorf("URL %d got %d requests of 9, want 3", i, got)
+		if got := hits[i].Load(); got != 6 {
+			t.Errorf("URL %d got %d requests of 18, want 6", i, got)
 		}
 	}
 }

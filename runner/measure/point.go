@@ -136,7 +136,8 @@ type Point struct {
 	RTT       *float64      `json:"rtt_s" unit:"s" doc:"time of a round trip to the service, before the trial's first point; no figure is adjusted by it"`
 
 	Counts
-	Planned             *int64   `json:"requests_planned" count:"yes" doc:"requests that the measured phase was to dispatch; null where a duration alone bounds it"`
+	Planned *int64 `json:"requests_planned" count:"yes" doc:"requests that the measured phase was to dispatch; null where a duration alone bounds it"`
+	ByURL
 	WarmupIssued        int64    `json:"warmup_requests_issued" doc:"requests dispatched in warmup"`
 	WarmupFailed        int64    `json:"warmup_requests_failed" doc:"of them, failed"`
 	AgenticWarmupIssued *int64   `json:"agentic_warmup_requests_issued" count:"yes" doc:"requests dispatched in the cache-warmup burst of agentic replay; null where there was none"`

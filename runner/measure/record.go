@@ -62,6 +62,8 @@ type Record struct {
 	Lane    int64 `json:"lane" doc:"the lane that sent it, from 0"`
 	Phase   Phase `json:"phase" doc:"warmup, agentic_warmup (fills the prefix cache before agentic replay), measured, hold (keeps the load up during the context probe) or probe"`
 
+	URLIndex *int64 `json:"url_index" doc:"which address of the service it was sent to: 0 is url, those behind it are replicas in their order; null in imported results"`
+
 	Scheduled  clock.Instant `json:"scheduled_ns" doc:"the load plan wanted the request to start"`
 	Dispatched clock.Instant `json:"dispatched_ns" doc:"all slots held, just before the request was handed to the transport: the anchor of every latency"`
 	Connected  clock.Instant `json:"connected_ns" doc:"a connection was had"`

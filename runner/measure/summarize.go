@@ -30,6 +30,7 @@ func Summarize(o Outcome, load schema.PointLoad, limits schema.Limits) Point {
 	p.inFlight(&o, g)
 	p.latencies(g, o.firstWave())
 	p.Server = serverOf(o.Samples, g.firstDispatch, g.lastEnd)
+	p.ByURL = byURL(o.Records, o.URLs)
 	p.Telemetry = telemetryOf(o.GPUs, g.firstDispatch, g.lastEnd, p.OutputTokens)
 	p.ErrorExample = g.example()
 	p.Status, p.Reason = statusOf(&o, &p)

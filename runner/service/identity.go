@@ -9,17 +9,19 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 )
 
 // Identity is what a service says of itself. What it does not say is nil.
 type Identity struct {
-	Model       *string `json:"model"`         // id of the model that is asked for, or of the only one, as /models lists it
-	Root        *string `json:"root"`          // what that model was made from
-	MaxModelLen *int64  `json:"max_model_len"` // tokens of its context
-	Version     *string `json:"version"`       // of the serving software
-	Server      *string `json:"server"`        // header of the same name
+	Model       *string  `json:"model"`         // id of the model that is asked for, or of the only one, as /models lists it
+	Root        *string  `json:"root"`          // what that model was made from
+	MaxModelLen *int64   `json:"max_model_len"` // tokens of its context
+	Version     *string  `json:"version"`       // of the serving software
+	Server      *string  `json:"server"`        // header of the same name
+	Models      []string `json:"models"`        // ids of all models that it lists, in order
 }
 
 // Facts are the parts of i that are not nil, as text, by their names in JSON.
@@ -42,6 +44,10 @@ const mostAnswer = 4 << 20
 // Identity asks the first URL of the service what it is: the list of its models, and its version. An answer that is not understood, an HTTP
 // error among them, leaves nil; no answer is an error.
 func (s *Service) Identity(ctx context.Context) (Identity, error) {
+	return s.identityAt(ctx, s.URLs[0])
+}
+
+func (s *Service) identityAt(ctx context.Context, base string) (Identity, error) {
 	var i Identity
 	var list struct {
 		Data []struct {
@@ -50,7 +56,7 @@ func (s *Service) Identity(ctx context.Context) (Identity, error) {
 			MaxModelLen json.Number `json:"max_model_len"`
 		} `json:"data"`
 	}
-	answer, err := s.ask(ctx, http.MethodGet, s.URLs[0]+"/models")
+	answer, err := s.ask(ctx, http.MethodGet, base+"/models")
 	if err != nil {
 		return i, err
 	}
@@ -58,6 +64,11 @@ func (s *Service) Identity(ctx context.Context) (Identity, error) {
 		i.Server = &server
 	}
 	if answer.into(&list) {
+		i.Models = []string{}
+		for _, m := range list.Data {
+			i.Models = append(i.Models, m.ID)
+		}
+		slices.Sort(i.Models)
 		for _, m := range list.Data {
 			if m.ID != s.model && len(list.Data) > 1 {
 				continue
@@ -69,7 +80,7 @@ func (s *Service) Identity(ctx context.Context) (Identity, error) {
 			break
 		}
 	}
-	if answer, err = s.ask(ctx, http.MethodGet, root(s.URLs[0])+"/version"); err != nil {
+	if answer, err = s.ask(ctx, http.MethodGet, root(base)+"/version"); err != nil {
 		return i, err
 	}
 	var version struct {

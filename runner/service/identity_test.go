@@ -59,7 +59,7 @@ func TestAnEndpointIsReachedWithItsKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Identity{Model: ref("tiny"), Root: ref("/models/tiny"), MaxModelLen: ref(int64(4096)), Version: ref("0.32.0"), Server: ref("uvicorn")}
+	want := Identity{Model: ref("tiny"), Root: ref("/models/tiny"), MaxModelLen: ref(int64(4096)), Version: ref("0.32.0"), Server: ref("uvicorn"), Models: []string{"other", "tiny"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("identity (-want +got):\n%s", diff)
 	}
@@ -171,5 +171,81 @@ func TestTheSimulatedServiceSaysWhatItIs(t *testing.T) {
 	}
 	if err := s.ResetPrefixCache(t.Context(), "/reset_prefix_cache"); err != nil {
 		t.Error(err)
+	}
+}
+
+// replicas are two servers whose answers a test changes, as one endpoint.
+func replicas(t *testing.T) (s *Service, first, second map[string]string) {
+	t.Helper()
+	var seen []*http.Request
+	answers := func() map[string]string {
+		return map[string]string{"/v1/models": `{"data":[{"id":"tiny","max_model_len":4096}]}`, "/version": `{"version":"0.32.0"}`}
+	}
+	first, second = answers(), answers()
+	a, b := gateway(t, first, &seen), gateway(t, second, &seen)
+	s, err := Start(t.Context(), schema.Service{Endpoint: &schema.Endpoint{URL: a.URL + "/v1", Replicas: []string{b.URL + "/v1/"}}}, Options{Model: "tiny"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.URLs) != 2 || s.URLs[1] != b.URL+"/v1" {
+		t.Fatalf("URLs %q", s.URLs)
+	}
+	return s, first, second
+}
+
+func TestReplicasThatAreNotAlikeAreSaid(t *testing.T) {
+	s, _, second := replicas(t)
+	identities, err := s.Identities(t.Context())
+	if err != nil || s.Unlike(identities) != nil {
+		t.Errorf("equal replicas: %v, %v", err, s.Unlike(identities))
+	}
+	want := map[string]string{
+		"url_0": s.URLs[0], "model": "tiny", "max_model_len": "4096", "version": "0.32.0", "server": "uvicorn",
+		"url_1": s.URLs[1], "url_1_model": "tiny", "url_1_max_model_len": "4096", "url_1_version": "0.32.0", "url_1_server": "uvicorn",
+	}
+	if diff := cmp.Diff(want, s.FactsOf(identities)); diff != "" {
+		t.Errorf("facts (-want +got)\n%s", diff)
+	}
+	second["/version"] = `{"version":"0.31.0"}`
+	second["/v1/models"] = `{"data":[{"id":"tiny","max_model_len":4096},{"id":"more"}]}`
+	if identities, err = s.Identities(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	notes := []string{s.URLs[1] + " is not what " + s.URLs[0] + ` is: models "more, tiny" against "tiny"; version "0.31.0" against "0.32.0"`}
+	if diff := cmp.Diff(notes, s.Unlike(identities)); diff != "" {
+		t.Errorf("notes (-want +got)\n%s", diff)
+	}
+}
+
+func TestAChangeOfIdentityIsSaidWithBoth(t *testing.T) {
+	for name, test := range map[string]struct {
+		path, answer, want string
+	}{
+		"version":           {"/version", `{"version":"0.33.0"}`, `: version was "0.32.0" and is "0.33.0"`},
+		"context":           {"/v1/models", `{"data":[{"id":"tiny","max_model_len":8192}]}`, `: max_model_len was "4096" and is "8192"`},
+		"model":             {"/v1/models", `{"data":[{"id":"other"}]}`, `: model was "tiny" and is "other"`},
+		"model of several":  {"/v1/models", `{"data":[{"id":"a"},{"id":"b"}]}`, `: model was "tiny" and is none of ["a" "b"]`},
+		"another beside it": {"/v1/models", `{"data":[{"id":"tiny","max_model_len":4096},{"id":"b"}]}`, ""},
+		"no answer":         {"/version", "500!busy", ""},
+		"nothing":           {"/version", `{"version":"0.32.0"}`, ""},
+	} {
+		s, _, second := replicas(t)
+		if err := s.Changed(t.Context()); err != nil {
+			t.Errorf("%s: before it was asked: %v", name, err)
+		}
+		if _, err := s.Identities(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		second[test.path] = test.answer
+		if _, err := s.Identities(t.Context()); err != nil { // as before the next trial: the first answers count
+			t.Fatal(err)
+		}
+		err := s.Changed(t.Context())
+		if test.want == "" && err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if test.want != "" && (err == nil || err.Error() != "the service at "+s.URLs[1]+" is not the one that the run began with"+test.want) {
+			t.Errorf("%s: error %v, want %s", name, err, test.want)
+		}
 	}
 }

@@ -48,6 +48,7 @@ type Service struct {
 	client  *http.Client
 	child   child // nil: the service was already running
 	facts   map[string]string
+	known   []Identity // of each URL, when it was first asked; nil: not yet
 }
 
 // child is what was started for a service.
@@ -84,7 +85,11 @@ func newService(o Options, verifyTLS bool, urls ...string) *Service {
 }
 
 func attach(e schema.Endpoint, o Options) (*Service, error) {
-	s := newService(o, e.VerifyTLS, strings.TrimRight(e.URL, "/"))
+	urls := []string{strings.TrimRight(e.URL, "/")}
+	for _, url := range e.Replicas {
+		urls = append(urls, strings.TrimRight(url, "/"))
+	}
+	s := newService(o, e.VerifyTLS, urls...)
 	return s, s.takeKey(e.APIKeyEnv, "service.endpoint.api_key_env", o)
 }
 

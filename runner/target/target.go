@@ -332,7 +332,7 @@ func (t *Target) Measure(ctx context.Context, job Job, watch Watch) (measure.Out
 	}
 	finish, seen := t.metrics.Watch(ctx), t.measureGPUs()
 	outcome := t.drive(ctx, job.Point, deps)
-	outcome.Samples, outcome.GPUs = finish(), seen()
+	outcome.Samples, outcome.GPUs, outcome.URLs = finish(), seen(), len(t.config.URLs)
 	for i := range outcome.Samples {
 		outcome.Samples[i].URL = t.config.Redact(outcome.Samples[i].URL)
 	}
