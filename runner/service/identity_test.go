@@ -165,7 +165,7 @@ func TestTheSimulatedServiceSaysWhatItIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Identity{Model: ref("tiny"), Root: ref("tiny"), MaxModelLen: ref(int64(4096)), Version: ref("sweetspot-simulator/cpu"),
-		Server: ref("sweetspot-simulator")}
+		Server: ref("sweetspot-simulator"), Models: []string{"tiny"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("identity (-want +got):\n%s", diff)
 	}
