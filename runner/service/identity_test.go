@@ -106,7 +106,7 @@ func TestWhatAServiceDoesNotSayIsNil(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got.Server = nil
+			got.Server, got.Models = nil, nil
 			if diff := cmp.Diff(Identity{Model: want.model, MaxModelLen: want.length}, got); diff != "" {
 				t.Errorf("identity (-want +got):\n%s", diff)
 			}
