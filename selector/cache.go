@@ -13,49 +13,92 @@ import (
 const cacheSlack = 0.05
 
 // cacheNotes say where the prefix cache did not do what the preset declares, with the figures: a time to first token is that of other work than it
-// says. What the service does not report is not held against anything.
+// says. It is held against the usage of the responses, and against the service's own counters where usage does not say the same. What the service does not
+// report is not held against anything.
 func (v *Verdict) cacheNotes() []string {
-	var undeclared, missed []string
+	var usage, counters contradictions
 	var shared int64
 	for i := range v.Points {
+		where := LoadText(v.Points[i].Load)
+		var said, counted caching
 		for _, row := range v.Points[i].Repeats {
-			ratio, ok := cached(&row)
-			if !ok {
+			if row.SharedPrefix == nil {
 				continue
 			}
 			shared = *row.SharedPrefix
-			where := LoadText(v.Points[i].Load)
-			if ratio > sharedShare(&row)+cacheSlack {
-				undeclared = append(undeclared, fmt.Sprintf("%s of them at %s", format.Percent(ratio), where))
-				break
+			if said == asDeclared {
+				said = usage.take(&row, row.CacheHitRatio, where)
 			}
-			if ratio == 0 && shared > 0 {
-				missed = append(missed, where)
-				break
+		}
+		for _, row := range v.Points[i].Repeats {
+			if row.SharedPrefix != nil && counted == asDeclared && cachingOf(&row, row.ServerCacheHits) != said {
+				counted = counters.take(&row, row.ServerCacheHits, where)
 			}
 		}
 	}
 	var notes []string
-	if len(undeclared) > 0 {
-		notes = append(notes, fmt.Sprintf("Prompts share %d tokens by declaration, yet more came from the prefix cache: %s. Its ttft is not that of new prompts.",
-			shared, strings.Join(undeclared, ", ")))
+	add := func(of []string, separator, format string) {
+		if len(of) > 0 {
+			notes = append(notes, fmt.Sprintf(format, shared, strings.Join(of, separator)))
+		}
 	}
-	if len(missed) > 0 {
-		notes = append(notes, fmt.Sprintf("Prompts share %d tokens by declaration, yet none came from the prefix cache at %s: the cache may be off, or its blocks longer.",
-			shared, strings.Join(missed, "; ")))
-	}
+	add(usage.more, ", ", "Prompts share %d tokens by declaration, yet more came from the prefix cache: %s. Its ttft is not that of new prompts.")
+	add(usage.none, "; ", "Prompts share %d tokens by declaration, yet none came from the prefix cache at %s: the cache may be off, or its blocks longer.")
+	add(counters.more, ", ", "Prompts share %d tokens by declaration, yet by the service's own counters, in which other clients and the warmup are too, "+
+		"more of those looked up were in the prefix cache: %s. Its ttft may not be that of new prompts.")
+	add(counters.none, "; ", "Prompts share %d tokens by declaration, yet by the service's own counters none of those looked up were in the prefix cache at %s: "+
+		"the cache may be off, or its blocks longer.")
 	return notes
 }
 
-// cached is the share of prompt tokens that came from the prefix cache; false where it, or what is declared, is not known.
-func cached(p *measure.Point) (float64, bool) {
-	if p.SharedPrefix == nil || !known(p.CacheHitRatio) || p.PromptTokens == nil || *p.PromptTokens <= 0 {
-		return 0, false
+// caching is how the prefix cache stands to what is declared.
+type caching int
+
+const (
+	asDeclared caching = iota // or not known
+	moreCached
+	noneCached
+)
+
+// cachingOf holds a share of prompt tokens that came from the prefix cache against what the row's workload declares.
+func cachingOf(p *measure.Point, ratio *float64) caching {
+	share, ok := sharedShare(p)
+	switch {
+	case !known(ratio) || !ok:
+		return asDeclared
+	case *ratio > share+cacheSlack:
+		return moreCached
+	case *ratio == 0 && *p.SharedPrefix > 0:
+		return noneCached
 	}
-	return *p.CacheHitRatio, true
+	return asDeclared
 }
 
-// sharedShare is the share of the prompt tokens that the workload declares shared.
-func sharedShare(p *measure.Point) float64 {
-	return min(1, float64(*p.SharedPrefix*p.OK)/float64(*p.PromptTokens))
+// contradictions are the points where the cache was not as declared, each once.
+type contradictions struct {
+	more, none []string
+}
+
+func (c *contradictions) take(p *measure.Point, ratio *float64, where string) caching {
+	how := cachingOf(p, ratio)
+	switch how {
+	case moreCached:
+		c.more = append(c.more, fmt.Sprintf("%s of them at %s", format.Percent(*ratio), where))
+	case noneCached:
+		c.none = append(c.none, where)
+	}
+	return how
+}
+
+// sharedShare is the share of the prompt tokens that the workload declares shared; false where it is not known.
+func sharedShare(p *measure.Point) (float64, bool) {
+	switch {
+	case p.SharedPrefix == nil:
+		return 0, false
+	case *p.SharedPrefix == 0:
+		return 0, true
+	case p.PromptTokens == nil || *p.PromptTokens <= 0:
+		return 0, false
+	}
+	return min(1, float64(*p.SharedPrefix*p.OK)/float64(*p.PromptTokens)), true
 }

@@ -1,6 +1,7 @@
 package selector
 
 import (
+	"fmt"
 	"testing"
 
 	"sweetspot/runner/measure"
@@ -46,5 +47,40 @@ func TestACacheThatContradictsItsDeclarationIsSaid(t *testing.T) {
 	broken.ErrorRate = ref(0.5)
 	if v := Judge(Series{Points: []Candidate{point(broken)}}, rule(0)); v.Winner() != nil || len(v.Notes) != 1 {
 		t.Errorf("without a winner: notes %q", v.Notes)
+	}
+}
+
+func judgedCache(change func(p *measure.Point)) Verdict {
+	return Judge(Series{Points: []Candidate{point(with(row(8, 100, 0.2), change))}}, rule(0))
+}
+
+// The service's own counters contradict a declaration too, where the usage of its responses has no cached tokens or says otherwise.
+// https://github.com/vllm-project/vllm/issues/52884
+func TestTheServicesOwnCountersContradictADeclaration(t *testing.T) {
+	const more = "Prompts share %d tokens by declaration, yet by the service's own counters, in which other clients and the warmup are too, " +
+		"more of those looked up were in the prefix cache: 86 %% of them at concurrency 8."
+	const none = "yet by the service's own counters none of those looked up were in the prefix cache at concurrency 8"
+	for name, test := range map[string]struct {
+		shared          int64
+		usage, counters *float64
+		want            string
+	}{
+		"usage says nothing":         {0, nil, ref(0.86), fmt.Sprintf(more, 0)},
+		"usage says otherwise":       {0, ref(0.0), ref(0.86), fmt.Sprintf(more, 0)},
+		"a shared prefix":            {300, nil, ref(0.86), fmt.Sprintf(more, 300)},
+		"usage says the same":        {0, ref(0.86), ref(0.9), "yet more came from the prefix cache: 86 % of them at concurrency 8."},
+		"a shared prefix not kept":   {300, nil, ref(0.0), none},
+		"as declared":                {300, nil, ref(0.31), ""},
+		"new, as declared":           {0, nil, ref(0.01), ""},
+		"the service shows nothing":  {0, nil, nil, ""},
+		"counters fit, usage is off": {0, ref(0.86), ref(0.0), "yet more came from the prefix cache: 86 % of them at concurrency 8."},
+	} {
+		v := judgedCache(func(p *measure.Point) {
+			p.PromptTokens, p.SharedPrefix, p.CacheHitRatio, p.ServerCacheHits = ref(int64(100_000)), &test.shared, test.usage, test.counters
+		})
+		if test.want == "" != (len(v.Notes) == 0) || len(v.Notes) > 1 {
+			t.Errorf("%s: notes %q", name, v.Notes)
+		}
+		mustContain(t, v.Text(), test.want)
 	}
 }

@@ -299,16 +299,18 @@ const (
 // notes are what to know of the selected point, and of all points what tells of a broken model, a sentence each. They change nothing about who wins.
 func (v *Verdict) notes() []string {
 	notes := append([]string{}, v.cacheNotes()...)
-	winner := v.Winner()
-	if winner == nil {
-		return notes
-	}
-	p := &winner.Medians
 	add := func(when bool, format string, args ...any) {
 		if when {
 			notes = append(notes, fmt.Sprintf(format, args...))
 		}
 	}
+	broken, where := v.degenerate()
+	winner := v.Winner()
+	if winner == nil {
+		add(broken, "Every longer output repeated one text%s: the model may be broken.", where)
+		return notes
+	}
+	p := &winner.Medians
 	add(p.Workload == "fixed" && p.Cache == "shared", "One and the same prompt was sent throughout and the cache is shared: its ttft is that of a cached prompt.")
 	if len(winner.Unchecked) > 0 {
 		notes = append(notes, uncheckedText(winner))
@@ -323,7 +325,6 @@ func (v *Verdict) notes() []string {
 		add(true, "How sure that is can't be said with so few requests: its %s.", few)
 	}
 	add(winner.Spread != nil, "Its throughput is spread over %s across the repeats.", format.Optional(winner.Spread, format.Percent))
-	broken, where := v.degenerate()
 	add(broken, "Every longer output repeated one text%s: the model may be broken.", where)
 	add(p.ClientLimited, "The client lagged by %s at p99%s, which may have slowed what it measured.", format.Optional(worstLag(winner), format.Seconds), inWorst(winner))
 	stat := v.Rule.Limits.TTFTStat

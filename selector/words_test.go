@@ -201,3 +201,15 @@ func TestAFullPrefillCapIsNoEndOfALadder(t *testing.T) {
 		t.Errorf("the verdict asks for a prefill cap above the requests in flight: %s", text)
 	}
 }
+
+// A model that repeats one text is said where nothing could be selected too.
+func TestDegenerateOutputIsSaidWithoutAWinner(t *testing.T) {
+	broken := with(row(8, 100, 0.2), func(p *measure.Point) { p.Degenerate, p.ErrorRate = true, ref(0.5) })
+	v := Judge(Series{Points: []Candidate{point(row(4, 50, 0.2)), point(broken)}}, rule(0))
+	none := Judge(Series{Points: []Candidate{point(broken)}}, rule(0))
+	if none.Winner() != nil {
+		t.Error("a point with errors was selected")
+	}
+	mustContain(t, none.Text(), "Every longer output repeated one text at concurrency 8: the model may be broken.")
+	mustContain(t, v.Text(), "Every longer output repeated one text at concurrency 8: the model may be broken.")
+}

@@ -22,7 +22,7 @@ type yesFlag struct {
 // presetRenameCmd gives a run a name.
 type presetRenameCmd struct {
 	Run_ string `arg:"" name:"run" help:"A run's id, the start of it, its name, its directory, or latest."`
-	Name string `arg:"" help:"The name: up to 64 letters, digits, '.', '_' and '-', beginning with a letter or digit."`
+	Name string `arg:"" help:"The name: up to 64 letters, digits, '.', '_' and '-', beginning with a letter or digit, that do not read as an id."`
 	storeFlag
 	yesFlag
 }
@@ -37,6 +37,9 @@ keeps its id and its results. A later "sweetspot run" of a preset of that name a
 func (c *presetRenameCmd) Run(p *process) error {
 	if err := schema.CheckName(c.Name); err != nil {
 		return exit{exitUsage, err}
+	}
+	if results.LooksLikeID(c.Name) {
+		return exit{exitUsage, fmt.Errorf("renaming run %s: the name %s reads as a run's id or the start of one (up to 8 of the digits 0 to 9 and a to f): choose another, such as run-%s", schema.Printable(c.Run_), c.Name, c.Name)}
 	}
 	run, err := c.find(p, c.Run_)
 	if err != nil {

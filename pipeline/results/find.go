@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -99,6 +100,11 @@ func Meant(entries []Entry, argument string) *Entry {
 	}
 	return nil
 }
+
+var idStart = regexp.MustCompile(`^[0-9a-f]{1,8}$`)
+
+// LooksLikeID reports whether a name reads as a run's id, or as the start of one: as a name it would hide a run from who means it by its id, or be hidden by one.
+func LooksLikeID(name string) bool { return idStart.MatchString(name) }
 
 // Bearer is the run that a name means: of all that have it, the one that got it last. It is nil where none has it.
 func Bearer(entries []Entry, name string) *Entry {

@@ -14,6 +14,9 @@ import (
 // aiperf reads AIPerf's per-request export, profile_export.jsonl, and what stands of the load beside it in profile_export_aiperf.json.
 //
 // Its ttft is that of the first event with content or reasoning, and its gaps are between such events, as here. A request's time ends with the last of them.
+//
+// It marks requests as cancelled whether the configuration asked for that or the benchmark ended while they were in flight. The first are cancelled here; the
+// others are truncated: left out they would flatter a service that falls behind.
 type aiperf struct{}
 
 const (
@@ -50,11 +53,25 @@ type aiperfLine struct {
 		Value json.RawMessage `json:"value"`
 		Unit  string          `json:"unit"`
 	} `json:"metrics"`
-	Error *struct {
-		Code    *int64 `json:"code"`
-		Type    string `json:"type"`
-		Message string `json:"message"`
-	} `json:"error"`
+	Error *aiperfError `json:"error"`
+}
+
+type aiperfError struct {
+	Code    *int64 `json:"code"`
+	Type    string `json:"type"`
+	Message string `json:"message"`
+}
+
+// cancelled reports whether it says that AIPerf gave the request up, and not what was wrong with it.
+func (e *aiperfError) cancelled() bool { return strings.Contains(e.Type, "Cancel") }
+
+// givenUp is what a request was that AIPerf did not wait for. One that is cancelled by configuration is so a while after it was sent; any other, such as one in
+// flight when its benchmark ends, by a signal from outside.
+func (l *aiperfLine) givenUp(declared bool) (measure.Status, *string) {
+	if declared && (l.Error == nil || !strings.Contains(l.Error.Message, "external signal")) {
+		return measure.Cancelled, ref("cancelled by AIPerf's configuration")
+	}
+	return measure.Truncated, ref("it was in flight when AIPerf gave it up, which its configuration did not ask for")
 }
 
 // aiperfConfig is what the summary says of the load.
@@ -79,9 +96,30 @@ type aiperfConfig struct {
 			Concurrency *int64   `json:"concurrency"`
 			Prefill     *int64   `json:"prefill_concurrency"`
 			Rate        *float64 `json:"rate"`
+			Cancel      struct {
+				Rate float64 `json:"rate"` // percent
+			} `json:"cancellation"`
 		} `json:"phases"`
+		LoadGen struct { // of older versions, whose one rate is that of the measured phase
+			CancelRate float64 `json:"request_cancellation_rate"`
+		} `json:"loadgen"`
 	} `json:"input_config"`
 }
+
+// cancels reports whether the configuration asks for cancellations in a phase, which requests name as its kind.
+func (c *aiperfConfig) cancels(phase string) bool {
+	if !isWarmup(phase) && c.Input.LoadGen.CancelRate > 0 {
+		return true
+	}
+	for _, p := range c.Input.Phases {
+		if isWarmup(p.Kind) == isWarmup(phase) && p.Cancel.Rate > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func isWarmup(phase string) bool { return strings.Contains(phase, "warmup") }
 
 type aiperfLength struct{ Mean, StdDev *float64 }
 
@@ -105,7 +143,7 @@ func (a aiperf) Read(s *Source, o Options) (*Found, error) {
 	var config aiperfConfig
 	found := &Found{Tool: "AIPerf", Notes: []string{"A request's time ends with its last event that has content, not with the end of the response."}}
 	if summary == nil {
-		found.Notes = append(found.Notes, "There was no "+aiperfSummary+" beside the requests: model, lengths and version are not known.")
+		found.Notes = append(found.Notes, "There was no "+aiperfSummary+" beside the requests: model, lengths, version, and whether cancellations were asked for are not known.")
 	} else if err := summary.decode(summary.Text, &config, false); err != nil {
 		return nil, err
 	}
@@ -115,8 +153,17 @@ func (a aiperf) Read(s *Source, o Options) (*Found, error) {
 		return nil, err
 	}
 	prompt, output := config.lengths()
-	if m.records, err = a.records(f, output); err != nil {
+	if m.records, err = a.records(f, &config, output); err != nil {
 		return nil, err
+	}
+	cut := 0
+	for i := range m.records {
+		if m.records[i].Status == measure.Truncated {
+			cut++
+		}
+	}
+	if cut > 0 {
+		found.Notes = append(found.Notes, fmt.Sprintf("%s that AIPerf gave up unasked, as where the benchmark ends, are failures here and not cancelled.", plural(cut, "request")))
 	}
 	trial := Trial{Name: a.Name(), Workload: `{"aiperf":{}}`, Points: []Point{m.summarized()}}
 	trial.Points[0].Row.IgnoreEOS = config.Input.Endpoint.Extra.IgnoreEOS
@@ -153,7 +200,7 @@ func (c *aiperfConfig) lengths() (prompt, output *int64) {
 	return prompts.ISL.fixed(), prompts.OSL.fixed()
 }
 
-func (a aiperf) records(f *File, output *int64) ([]measure.Record, error) {
+func (a aiperf) records(f *File, config *aiperfConfig, output *int64) ([]measure.Record, error) {
 	var records []measure.Record
 	sessions := map[string]int64{} // of all phases, each of which numbers its own
 	number := 0
@@ -175,7 +222,7 @@ func (a aiperf) records(f *File, output *int64) ([]measure.Record, error) {
 			session = int64(len(sessions))
 			sessions[key] = session
 		}
-		rec, err := l.record(session)
+		rec, err := l.record(session, config)
 		if err != nil {
 			return nil, f.fault(fmt.Sprintf("line %d", number), "%v", err)
 		}
@@ -188,17 +235,17 @@ func (a aiperf) records(f *File, output *int64) ([]measure.Record, error) {
 	return records, nil
 }
 
-func (l *aiperfLine) record(session int64) (measure.Record, error) {
+func (l *aiperfLine) record(session int64, config *aiperfConfig) (measure.Record, error) {
 	rec := measure.Record{
 		Session: session, Turn: l.Metadata.Turn, Phase: measure.Measured, Status: measure.OK,
 		Scheduled: clock.Instant(l.Metadata.Issued), Dispatched: clock.Instant(l.Metadata.Start), Ended: clock.Instant(l.Metadata.End),
 	}
-	if strings.Contains(l.Metadata.Phase, "warmup") {
+	if isWarmup(l.Metadata.Phase) {
 		rec.Phase = measure.Warmup
 	}
 	switch {
-	case l.Metadata.Cancelled:
-		rec.Status, rec.Error = measure.Cancelled, ref("cancelled by AIPerf")
+	case l.Metadata.Cancelled && (l.Error == nil || l.Error.cancelled()):
+		rec.Status, rec.Error = l.givenUp(config.cancels(l.Metadata.Phase))
 		return rec, nil
 	case l.Error != nil:
 		code := int64(0)

@@ -2,9 +2,12 @@ package imports
 
 import (
 	"encoding/json"
+	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -190,6 +193,65 @@ func TestRedacted(t *testing.T) {
 	} {
 		if got := string(redacted([]byte(text))); got != want {
 			t.Errorf("%s\n gives %s\n want  %s", text, got, want)
+		}
+	}
+}
+
+// TestAIPerfsCancellations: what was in flight when the benchmark ended is a failure and counts as infinite; what the configuration cancels is neither. An
+// error of the service's own is one, whether the request was given up or not.
+func TestAIPerfsCancellations(t *testing.T) {
+	const signal, after = "Request cancelled by external signal", "Request cancelled 0.500s after being sent"
+	for name, test := range map[string]struct {
+		config, message string
+		want            string // cancelled, truncated, http_error
+	}{
+		"ended":                              {`"phases":[{"kind":"profiling","concurrency":2}]`, signal, "0 2 0"},
+		"declared":                           {`"phases":[{"kind":"profiling","concurrency":2,"cancellation":{"rate":50,"delay":0.5}}]`, after, "2 0 0"},
+		"declared, and ended":                {`"phases":[{"kind":"profiling","concurrency":2,"cancellation":{"rate":50}}]`, signal, "0 2 0"},
+		"declared at a rate of none":         {`"phases":[{"kind":"profiling","concurrency":2,"cancellation":{"rate":0}}]`, after, "0 2 0"},
+		"declared of the warmup":             {`"phases":[{"kind":"warmup","cancellation":{"rate":50}},{"kind":"profiling","concurrency":2}]`, after, "0 2 0"},
+		"declared in an older configuration": {`"loadgen":{"request_cancellation_rate":50},"phases":[{"kind":"profiling","concurrency":2}]`, after, "2 0 0"},
+		"an error of the service's":          {`"phases":[{"kind":"profiling","concurrency":2,"cancellation":{"rate":50}}]`, "", "0 0 2"},
+	} {
+		dir := t.TempDir()
+		var lines strings.Builder
+		for i := range 4 {
+			fmt.Fprintf(&lines, `{"metadata":{"session_num":%d,"request_start_ns":%d,"request_end_ns":%d,"benchmark_phase":"profiling","was_cancelled":%t},"metrics":{`, i, 1_000+i, 2_000_000_000+i, i > 1)
+			switch {
+			case i < 2:
+				lines.WriteString(`"time_to_first_token":{"value":10,"unit":"ms"},"usage_completion_tokens":{"value":4,"unit":"tokens"}}}` + "\n")
+			case test.message == "":
+				lines.WriteString(`},"error":{"code":503,"type":"Service Unavailable","message":"overloaded"}}` + "\n")
+			default:
+				fmt.Fprintf(&lines, `},"error":{"code":499,"type":"RequestCancellationError","message":%q}}`+"\n", test.message)
+			}
+		}
+		write := func(file, text string) {
+			if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write("profile_export.jsonl", lines.String())
+		write("profile_export_aiperf.json", `{"aiperf_version":"0.13.0","input_config":{`+test.config+`}}`)
+		run, err := Import(t.TempDir(), []string{dir}, Options{})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		points, broken := run.Points()
+		if len(points) != 1 || len(broken) > 0 {
+			t.Fatalf("%s: %d points, %v", name, len(points), broken)
+		}
+		p := points[0]
+		if got := fmt.Sprint(p.Cancelled, p.Truncated, p.HTTPError); got != test.want {
+			t.Errorf("%s: cancelled, truncated, http errors %s, want %s", name, got, test.want)
+		}
+		failures := p.Truncated + p.HTTPError
+		if p.ErrorRate == nil || *p.ErrorRate != float64(failures)/float64(p.Issued-p.Cancelled) || p.TTFTAll.Max == nil || math.IsInf(*p.TTFTAll.Max, 1) != (failures > 0) {
+			t.Errorf("%s: error rate %v, ttft max of all %v", name, text(p.ErrorRate, 1), text(p.TTFTAll.Max, 1))
+		}
+		told := slices.ContainsFunc(run.Manifest().Imported.Notes, func(note string) bool { return strings.HasPrefix(note, "2 requests that AIPerf gave up unasked") })
+		if told != (p.Truncated > 0) {
+			t.Errorf("%s: notes %q", name, run.Manifest().Imported.Notes)
 		}
 	}
 }

@@ -6,10 +6,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
+
+	"sweetspot/schema"
 )
 
 // output takes what a service writes, line by line: without secrets, to a file, and the end of it for errors.
@@ -96,7 +97,7 @@ func (o *output) line(text, end string) {
 		text = text[:min(cutLine, len(text))] + " … (the line is longer)"
 	}
 	o.write(text + end)
-	if text = printable(text); text != "" {
+	if text = schema.Printable(text); text != "" {
 		o.keep(text)
 	}
 }
@@ -128,7 +129,7 @@ func (o *output) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	lines := o.kept
-	if last := printable(o.redact(string(o.part))); last != "" && !o.long {
+	if last := schema.Printable(o.redact(string(o.part))); last != "" && !o.long {
 		lines = append(lines[:len(lines):len(lines)], last[:min(mostKept, len(last))])
 	}
 	return strings.Join(lines, " | ")
@@ -145,24 +146,6 @@ func (o *output) close() {
 		_ = o.file.Close()
 		o.file = nil
 	}
-}
-
-// escapes are a terminal's control sequences: colours, the cursor, the title.
-var escapes = regexp.MustCompile(`\x1b(\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|[@-_])`)
-
-// printable is a line without what would move a terminal's cursor.
-func printable(line string) string {
-	line = escapes.ReplaceAllString(line, "")
-	line = strings.Map(func(r rune) rune {
-		switch {
-		case r == '\t':
-			return ' '
-		case r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0:
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(line, "\uFFFD"))
-	return strings.TrimSpace(line)
 }
 
 // mostReport bounds a line in bytes: what a command wrote may stand in it, escaped.

@@ -65,9 +65,6 @@ func TestTheEndIsWhatATerminalCanShow(t *testing.T) {
 	if got, want := o.String(), "bye \uFFFD"; got != want {
 		t.Errorf("the end is %q, want %q", got, want)
 	}
-	if got, want := printable("\x1b]0;title\x07\x1b[1;31mERROR\x1b[0m\tit is \u009b2J over\x00"), "ERROR it is 2J over"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
 }
 
 func TestALogHasABound(t *testing.T) {

@@ -204,7 +204,7 @@ func (t *Target) preflight(ctx context.Context) (client.Report, []client.Problem
 		for _, address := range report.Addresses {
 			if address.Request != nil {
 				t.spend(address.Request)
-				again = again || passing(address.Request)
+				again = again || passing(address.Request) || t.cut(address.Request)
 			}
 		}
 		return again
@@ -212,8 +212,8 @@ func (t *Target) preflight(ctx context.Context) (client.Report, []client.Problem
 	return report, problems, err
 }
 
-// tries is how often a request before the first point is made where the service says that it can't answer now: one such answer must not cost a
-// whole trial. Measured requests are made once.
+// tries is how often a request before the first point is made where the service says that it can't answer now, or does not answer to the end: one such
+// answer must not cost a whole trial. Measured requests are made once.
 const (
 	tries = 3
 	pause = time.Second // between them
@@ -222,6 +222,12 @@ const (
 // passing reports whether a request failed in a way that may pass: too many requests, or a fault of the server's own.
 func passing(r *measure.Record) bool {
 	return r != nil && r.HTTPStatus != nil && (*r.HTTPStatus == http.StatusTooManyRequests || *r.HTTPStatus >= http.StatusInternalServerError)
+}
+
+// cut reports whether a response ended before it had said how many tokens there were: one may, and if all do it is said.
+func (t *Target) cut(r *measure.Record) bool {
+	silent := r.TokenSource == nil && t.config.Spec.Request.Tokenizer == ""
+	return r.Status == measure.StreamError || r.Status == measure.Truncated || r.Status == measure.OK && silent
 }
 
 // patiently calls try, which reports whether to try again, up to tries times. It stops early when ctx is done.
@@ -235,7 +241,8 @@ func patiently(ctx context.Context, try func() (again bool)) {
 	}
 }
 
-// count asks the service how many tokens a prompt has, with a request of one output token.
+// count asks the service how many tokens a prompt has, with a request of one output token. Any answer without the count is asked for again, a few times:
+// one that fails, or that is cut before its usage, must not cost a whole trial.
 func (t *Target) count(ctx context.Context, request workload.Request) (int64, error) {
 	var r measure.Record
 	patiently(ctx, func() bool {
@@ -243,7 +250,7 @@ func (t *Target) count(ctx context.Context, request workload.Request) (int64, er
 		r = measure.Record{Index: -1, Phase: measure.Probe, Scheduled: now, Dispatched: now}
 		t.client.Send(ctx, request, &r, func() {})
 		t.spend(&r)
-		return passing(&r)
+		return r.PromptTokens == nil && (r.Status != measure.OK || t.tokens == nil)
 	})
 	switch {
 	case ctx.Err() != nil:

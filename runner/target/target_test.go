@@ -1,6 +1,7 @@
 package target
 
 import (
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -99,6 +100,37 @@ func TestAPassingFailureBeforeTheFirstPointIsTriedAgain(t *testing.T) {
 			continue
 		}
 		made.Close()
+	}
+}
+
+// A stream that is cut before its usage, or that has none, is asked for again; a service that never says usage is refused as ever.
+func TestAnAnswerWithoutUsageIsAskedForAgain(t *testing.T) {
+	for name, answer := range map[string]string{
+		"cut":      `data: {"choices":[{"delta":{"content":"a"}}]}` + "\n\n",
+		"no usage": `data: {"choices":[{"delta":{"content":"a"},"finish_reason":"length"}]}` + "\n\ndata: [DONE]\n\n",
+	} {
+		for _, bad := range []int64{1, 3, 0} { // the preflight's request, one of the calibration's, and all after the preflight's
+			var asked atomic.Int64
+			url := serve(t, func(n int64, w http.ResponseWriter) bool {
+				asked.Store(n)
+				if n == bad || bad == 0 && n > 1 {
+					w.Header().Set("Content-Type", "text/event-stream")
+					io.WriteString(w, answer)
+					return true
+				}
+				return false
+			})
+			made, _, err := Prepare(t.Context(), configOf(t, url))
+			switch {
+			case bad != 0 && err != nil:
+				t.Errorf("%s: request %d: %v", name, bad, err)
+			case bad == 0 && (err == nil || asked.Load() != 1+tries || name == "no usage" && !strings.Contains(err.Error(), "says no usage.prompt_tokens")):
+				t.Errorf("%s: always: %v after %d requests", name, err, asked.Load())
+			}
+			if err == nil {
+				made.Close()
+			}
+		}
 	}
 }
 
