@@ -44,6 +44,14 @@ func TestBaseOfAProcess(t *testing.T) {
 	}
 }
 
+func TestVariablesAreShownAsAShellHasThem(t *testing.T) {
+	p := started(t, `command: ["serve"], env: {B: "it's", A: {env: "HF_TOKEN"}, PORT: "${PORT}"}`)
+	want := []string{`A="$HF_TOKEN"`, `B='it'\''s'`, "PORT=${PORT}"}
+	if diff := cmp.Diff(want, p.EnvWords()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestCommandsAreShownAsAShellHasThem(t *testing.T) {
 	p := started(t, `start: ["sh", "-c", "it's $x"], args: {e: ""}, url: "http://h/v1", log: ["docker", "logs"], stop: command: ["docker", "rm"]`)
 	want := []string{`sh -c 'it'\''s $x' --e ''`, "docker logs", "docker rm"}

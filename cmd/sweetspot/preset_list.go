@@ -32,6 +32,7 @@ BENCHMARK    of the winning trial: tps/user= (1 over the mean time per output to
 TRIALS       a bar per trial, its selected point's throughput; · for a trial without one
 STATUS       trials done of trials planned; verified: the winner was measured again and reproduced
 
+(previous) stands behind figures of a trial that an earlier run measured (the preset's previous).
 * stands behind a figure that does not meet its limit, and behind the selected point where no point meets the limits.
 Runs that can't be read are named on standard error; the others are listed.`
 }

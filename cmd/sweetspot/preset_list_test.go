@@ -12,6 +12,8 @@ import (
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
+
+	"sweetspot/presets"
 )
 
 // A watch draws at once and at each tick, and ends when it is told to. Nothing here waits for a clock: the ticks are the test's.
@@ -102,4 +104,20 @@ func TestAFittedTableLosesNothing(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A run that an earlier one's trial wins shows that trial's figures beside its own constraints.
+func TestFiguresOfAnEarlierRunAreMarked(t *testing.T) {
+	own, earlier := presets.TrialBrief{TrialID: "a"}, presets.TrialBrief{TrialID: "b"}
+	run := &presets.Listed{Brief: presets.Brief{TrialsPlanned: 1, Trials: []presets.TrialBrief{own, earlier}}}
+	for winner, want := range map[string]string{"a": "", "b": markEarlier} {
+		run.Winner = &winner
+		if got := earlierMark(run); got != want {
+			t.Errorf("winner %s: %q, want %q", winner, got, want)
+		}
+	}
+	run.Winner = nil
+	if got := earlierMark(run); got != "" {
+		t.Errorf("no winner: %q", got)
+	}
 }

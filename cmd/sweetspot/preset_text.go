@@ -23,7 +23,7 @@ func printRuns(out io.Writer, width int, listing *presets.Listing, verbose bool)
 	var rows [][]string
 	for i := range listing.Runs {
 		run := &listing.Runs[i]
-		rows = append(rows, []string{run.Name, run.ID, constraintsText(run.Constraints), benchmarkText(run.Benchmark), barsText(run.Trials), statusText(run)})
+		rows = append(rows, []string{run.Name, run.ID, constraintsText(run.Constraints), benchmarkText(run.Benchmark) + earlierMark(run), barsText(run.Trials), statusText(run)})
 		if verbose {
 			rows = append(rows, trialRows(run)...)
 		}
@@ -32,6 +32,19 @@ func printRuns(out io.Writer, width int, listing *presets.Listing, verbose bool)
 		return err
 	}
 	return printMarks(out, width, rows)
+}
+
+// markEarlier stands behind figures of a trial that an earlier run measured: what was asked there is not what the row says.
+const markEarlier = " (previous)"
+
+// earlierMark is [markEarlier] where the run's winner is a trial of an earlier run: those come after its own.
+func earlierMark(run *presets.Listed) string {
+	won := func(t presets.TrialBrief) bool { return run.Winner != nil && t.TrialID == *run.Winner }
+	own := min(run.TrialsPlanned, len(run.Trials))
+	if slices.ContainsFunc(run.Trials[own:], won) && !slices.ContainsFunc(run.Trials[:own], won) {
+		return markEarlier
+	}
+	return ""
 }
 
 func trialRows(run *presets.Listed) [][]string {
@@ -43,7 +56,11 @@ func trialRows(run *presets.Listed) [][]string {
 		if run.Winner != nil && *run.Winner == trial.TrialID {
 			name = markSelected + " " + trial.TrialName
 		}
-		rows = append(rows, []string{name, "", "", benchmarkText(trial.Benchmark), string(bars[i]), trial.Status})
+		benchmark := benchmarkText(trial.Benchmark)
+		if i >= run.TrialsPlanned {
+			benchmark += markEarlier
+		}
+		rows = append(rows, []string{name, "", "", benchmark, string(bars[i]), trial.Status})
 	}
 	return rows
 }
@@ -65,6 +82,9 @@ func printMarks(out io.Writer, width int, rows [][]string) error {
 	}
 	if has(3, "?") {
 		lines = append(lines, "? context length as the service reports it; no request has filled it")
+	}
+	if has(3, markEarlier) {
+		lines = append(lines, "(previous) of a trial that an earlier run measured: CONSTRAINTS and STATUS are this run's own")
 	}
 	if slices.ContainsFunc(rows, func(row []string) bool { return strings.HasPrefix(row[0], markSelected+" ") }) {
 		lines = append(lines, "> the winning trial")
