@@ -21,7 +21,7 @@ type Got struct {
 	ID            string    `json:"id" doc:"of the run"`
 	Name          string    `json:"name" doc:"of the preset, or as the run was renamed"`
 	CreatedAt     time.Time `json:"created_at"`
-	Status        string    `json:"status" doc:"running, interrupted, failed, completed or verified"`
+	Status        string    `json:"status" doc:"running, interrupted, killed, failed, completed or verified"`
 	TrialsDone    int       `json:"trials_done" doc:"every point of them was measured to its end"`
 	TrialsPlanned int       `json:"trials_planned"`
 	Winner        *string   `json:"winner" doc:"trial_id; null where there is none, or where trials ask for different workloads"`

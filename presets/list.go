@@ -11,11 +11,10 @@ import (
 	"sweetspot/pipeline/results"
 )
 
-// The statuses that listings show, beside those of [results.Status]: a run that was killed is interrupted.
+// The statuses that listings show, beside the others of [results.Status].
 const (
-	statusInterrupted = string(results.Interrupted)
-	statusCompleted   = string(results.Completed)
-	statusVerified    = "verified" // completed, and the winner reproduced when it was measured again
+	statusCompleted = string(results.Completed)
+	statusVerified  = "verified" // completed, and the winner reproduced when it was measured again
 )
 
 // Listed is a run in a listing.
@@ -23,7 +22,7 @@ type Listed struct {
 	ID        string    `json:"id"`
 	Name      string    `json:"name"`
 	CreatedAt time.Time `json:"created_at"`
-	Status    string    `json:"status"` // "running", "interrupted", "failed", "completed" or "verified"
+	Status    string    `json:"status"` // "running", "interrupted", "killed", "failed", "completed" or "verified"
 	Brief
 }
 
@@ -120,10 +119,7 @@ func listed(entry *results.Entry) (run Listed, broken []error, err error) {
 
 // shown is the status that listings show.
 func shown(status results.Status, reproduced *bool) string {
-	switch {
-	case status == results.Killed:
-		return statusInterrupted
-	case status == results.Completed && reproduced != nil && *reproduced:
+	if status == results.Completed && reproduced != nil && *reproduced {
 		return statusVerified
 	}
 	return string(status)

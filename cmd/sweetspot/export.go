@@ -5,10 +5,9 @@ import (
 	"io"
 	"path/filepath"
 
-	"github.com/google/renameio/v2"
-
 	"sweetspot/pipeline/report"
 	"sweetspot/pipeline/results"
+	"sweetspot/runner/disk"
 )
 
 // exportCmd writes tables of stored runs for other tools.
@@ -33,16 +32,8 @@ func (c *exportCmd) Run(p *process) error {
 	if c.Output == "-" {
 		return c.write(p.stdout, runs)
 	}
-	file, err := renameio.NewPendingFile(c.Output, renameio.WithTempDir(filepath.Dir(c.Output)), renameio.WithStaticPermissions(0o600))
-	if err != nil {
-		return fmt.Errorf("exporting to %s: %w", c.Output, err)
-	}
-	defer file.Cleanup() // does nothing once the file has its name
-	if err := c.write(file, runs); err != nil {
-		return err
-	}
-	if err := file.CloseAtomicallyReplace(); err != nil {
-		return fmt.Errorf("exporting to %s: %w", c.Output, err)
+	if err := disk.Write(c.Output, func(w io.Writer) error { return c.write(w, runs) }); err != nil {
+		return fmt.Errorf("exporting to %q: %w", c.Output, err)
 	}
 	return nil
 }

@@ -88,8 +88,15 @@ func (e exit) Error() string {
 
 func (e exit) Unwrap() error { return e.err }
 
-// run parses args, runs the command they name and gives the process's exit code.
+// run parses args, runs the command they name and gives the process's exit code. A command that could not print what it has to say has failed.
 func run(args []string, p *process) int {
+	told := *p
+	out := &checked{to: p.stdout}
+	told.stdout = out
+	return out.exit(told.run(args), p.stderr)
+}
+
+func (p *process) run(args []string) int {
 	left := false
 	parser, err := kong.New(&cli{},
 		kong.Name("sweetspot"),

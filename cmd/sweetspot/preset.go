@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"sweetspot/pipeline"
+	"sweetspot/runner/disk"
 	"sweetspot/runner/target"
 	"sweetspot/runner/workload/input"
 	"sweetspot/schema"
@@ -64,10 +65,14 @@ func (a *presetArgs) openFile(file string) (input.File, error) {
 	if !filepath.IsAbs(file) && a.File != "-" {
 		file = filepath.Join(filepath.Dir(a.File), file)
 	}
-	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no file: it is read again and again", file) // opening a pipe would wait for a writer
+	opened, err := disk.Open(file)
+	if errors.Is(err, disk.ErrNoFile) {
+		return nil, fmt.Errorf("%s is no file: it is read again and again", file)
 	}
-	return os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	return opened, nil
 }
 
 // files are those that the preset names, read whole once so that their faults are found before anything starts.

@@ -3,11 +3,11 @@ package main
 import (
 	"bytes"
 	"fmt"
-
-	"github.com/google/renameio/v2"
+	"io"
 
 	"sweetspot/pipeline"
 	"sweetspot/pipeline/report"
+	"sweetspot/runner/disk"
 )
 
 // reportCmd writes runs as one HTML page.
@@ -42,8 +42,12 @@ func (c *reportCmd) Run(p *process) error {
 		_, err := p.stdout.Write(page.Bytes())
 		return err
 	}
-	if err := renameio.WriteFile(c.Output, page.Bytes(), 0o600); err != nil {
-		return fmt.Errorf("writing the report: %w", err)
+	err = disk.Write(c.Output, func(w io.Writer) error {
+		_, err := w.Write(page.Bytes())
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("writing the report to %q: %w", c.Output, err)
 	}
 	fmt.Fprintf(p.stderr, "wrote %s: open it in a browser\n", c.Output)
 	return nil

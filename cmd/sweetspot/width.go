@@ -31,7 +31,7 @@ func (p *process) isTerminal() bool {
 
 // terminalWidth is how many columns the terminal has that standard output is; 0 where it is none.
 func (p *process) terminalWidth() int {
-	if file, ok := p.stdout.(*os.File); ok {
+	if file := p.stdoutFile(); file != nil {
 		if width, _, err := term.GetSize(int(file.Fd())); err == nil {
 			return width
 		}

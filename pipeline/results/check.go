@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"sweetspot/runner/disk"
 )
 
 // Unknown is the status of a run whose manifest can't be read. It is never stored.
@@ -133,7 +135,7 @@ func (c *check) readSums() {
 	if c.sums, err = c.run.readSums(); err != nil {
 		c.broken(sumsFile, err)
 	}
-	text, _ := os.ReadFile(c.run.path(sumsFile)) // its fault was told
+	text, _ := disk.Read(c.run.path(sumsFile)) // its fault was told
 	lines := strings.Split(strings.TrimRight(string(text), "\n"), "\n")
 	_, c.last, _ = strings.Cut(lines[len(lines)-1], "  ")
 }

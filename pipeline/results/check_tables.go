@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 
+	"sweetspot/runner/disk"
 	"sweetspot/runner/measure"
 )
 
@@ -236,7 +237,7 @@ func (c *check) partial() {
 			}
 			continue
 		}
-		text, err := os.ReadFile(c.run.path(name))
+		text, err := disk.Read(c.run.path(name))
 		if errors.Is(err, fs.ErrNotExist) { // the point was stored meanwhile
 			continue
 		}

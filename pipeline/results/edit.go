@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"sweetspot/runner/disk"
 )
 
 // Rename gives the run in dir a name, which then means this run. It refuses a run that a process is writing.
@@ -96,7 +98,7 @@ func isRun(dir string) error {
 			}
 		}
 	}
-	text, err := os.ReadFile(filepath.Join(dir, manifestFile))
+	text, err := disk.Read(filepath.Join(dir, manifestFile))
 	if err != nil {
 		return errNoRun
 	}

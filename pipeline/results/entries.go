@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/gofrs/flock"
 	"golang.org/x/sync/errgroup"
@@ -111,7 +112,7 @@ func isHusk(dir string) bool {
 
 // isHeld reports whether a process holds the run in dir for writing.
 func isHeld(dir string) bool {
-	lock := flock.New(filepath.Join(dir, lockFile), flock.SetFlag(os.O_RDONLY))
+	lock := flock.New(filepath.Join(dir, lockFile), flock.SetFlag(os.O_RDONLY|syscall.O_NONBLOCK)) // a pipe of that name must not be waited for
 	free, err := lock.TryRLock()
 	if free {
 		lock.Unlock()

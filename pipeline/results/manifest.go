@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
+	"sweetspot/runner/disk"
 	"sweetspot/schema"
 )
 
@@ -113,7 +113,7 @@ var errNoRun = errors.New("it has no " + manifestFile + ": it is no run")
 
 func readManifest(dir string) (Manifest, error) {
 	path := filepath.Join(dir, manifestFile)
-	text, err := os.ReadFile(path)
+	text, err := disk.Read(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Manifest{}, fmt.Errorf("opening run %s: %w", dir, errNoRun)
 	}

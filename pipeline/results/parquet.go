@@ -14,6 +14,8 @@ import (
 	"github.com/apache/arrow/go/v17/parquet/compress"
 	"github.com/apache/arrow/go/v17/parquet/file"
 	"github.com/apache/arrow/go/v17/parquet/pqarrow"
+
+	"sweetspot/runner/disk"
 )
 
 // rowsPerGroup bounds the memory of writing and reading: that many rows are turned into columns at a time.
@@ -97,7 +99,7 @@ func groups[T any](rows iter.Seq[T], size int) iter.Seq[[]T] {
 func readParquet[T any](path string) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
-		in, err := os.Open(path)
+		in, err := disk.Open(path)
 		if err != nil {
 			yield(none, fmt.Errorf("reading results: %w", err))
 			return

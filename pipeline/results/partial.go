@@ -15,12 +15,13 @@ import (
 	"github.com/apache/arrow/go/v17/arrow/ipc"
 	"github.com/apache/arrow/go/v17/arrow/memory"
 
+	"sweetspot/runner/disk"
 	"sweetspot/runner/measure"
 )
 
 // readStream gives the rows of a stream up to where it is torn: a kill tears it anywhere. Nothing after a batch that can't be read is given.
 func readStream(path string) ([]measure.RequestRow, error) {
-	text, err := os.ReadFile(path)
+	text, err := disk.Read(path)
 	if err != nil {
 		return nil, fmt.Errorf("recovering requests: %w", err)
 	}

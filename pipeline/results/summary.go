@@ -10,6 +10,8 @@ import (
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"sweetspot/runner/disk"
 )
 
 // summaryFile keeps in short what a listing says of a run, so that thousands of runs can be listed without reading their tables.
@@ -98,7 +100,7 @@ func (r *Run) SummaryText(stamp Stamp, body []byte) ([]byte, error) {
 // readSummary gives the summary in dir if there is one that holds.
 func readSummary(dir string) (summary, bool) {
 	var kept summary
-	file, err := os.Open(filepath.Join(dir, summaryFile))
+	file, err := disk.Open(filepath.Join(dir, summaryFile))
 	if err != nil {
 		return kept, false
 	}

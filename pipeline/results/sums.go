@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"sweetspot/runner/disk"
 )
 
 // sumsFile lists the checksum of every Parquet file of a run in the format of sha256sum, which can check it.
@@ -52,7 +54,7 @@ type sums map[string]string
 // over.
 func (r *Run) readSums() (sums, error) {
 	listed := sums{}
-	in, err := os.Open(filepath.Join(r.dir, sumsFile))
+	in, err := disk.Open(filepath.Join(r.dir, sumsFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return listed, nil
 	}
@@ -79,7 +81,7 @@ func (s sums) verify(r *Run, name string) error {
 	if !listed {
 		return fmt.Errorf("reading %s: %s has no checksum of it: sweetspot did not write it", path, sumsFile)
 	}
-	in, err := os.Open(path)
+	in, err := disk.Open(path)
 	if err != nil {
 		return fmt.Errorf("reading results: %w", err)
 	}

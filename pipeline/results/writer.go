@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -102,7 +103,7 @@ const patience = time.Second
 func hold(run *Run) (*Writer, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	lock := flock.New(run.path(lockFile), flock.SetPermissions(fileMode))
+	lock := flock.New(run.path(lockFile), flock.SetPermissions(fileMode), flock.SetFlag(os.O_CREATE|os.O_RDONLY|syscall.O_NONBLOCK))
 	held, err := lock.TryLockContext(ctx, 10*time.Millisecond)
 	if held {
 		return &Writer{run, lock}, nil

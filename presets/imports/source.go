@@ -12,6 +12,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"sweetspot/runner/disk"
 )
 
 // maxFile is the size in bytes that a file may have.
@@ -54,7 +56,7 @@ func (s *Source) File(name string) (*File, error) {
 		}
 	}
 	path := filepath.Join(s.dir, name)
-	in, err := os.Open(path)
+	in, err := disk.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

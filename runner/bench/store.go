@@ -4,11 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 
-	"github.com/google/renameio/v2"
+	"sweetspot/runner/disk"
 )
 
 // calibrationFile is where a store of runs has this machine's calibration.
@@ -24,7 +25,11 @@ func (c Calibration) Save(store string) (path string, err error) {
 		return "", fmt.Errorf("storing the calibration: %w", err)
 	}
 	path = filepath.Join(store, calibrationFile)
-	if err := renameio.WriteFile(path, append(text, '\n'), 0o600); err != nil {
+	err = disk.Write(path, func(w io.Writer) error {
+		_, err := w.Write(append(text, '\n'))
+		return err
+	})
+	if err != nil {
 		return "", fmt.Errorf("storing the calibration: %w", err)
 	}
 	return path, nil
@@ -32,7 +37,7 @@ func (c Calibration) Save(store string) (path string, err error) {
 
 // ReadCalibration reads the calibration that a store of runs has; nil where it has none, or one of another machine.
 func ReadCalibration(store string) (*Calibration, error) {
-	text, err := os.ReadFile(filepath.Join(store, calibrationFile))
+	text, err := disk.Read(filepath.Join(store, calibrationFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

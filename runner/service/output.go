@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"sweetspot/schema"
@@ -47,7 +48,7 @@ func openOutput(path string, redact func(string) string, said func(string)) (*ou
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("making the folder for the service's output: %w", err)
 	}
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND|syscall.O_NONBLOCK, 0o600) // a pipe of that name must not be waited for
 	if err != nil {
 		return nil, fmt.Errorf("opening the file for the service's output: %w", err)
 	}

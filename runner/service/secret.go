@@ -90,7 +90,7 @@ func (s Secrets) Inheriting(environ []string) Secrets {
 	all := Secrets{values: slices.Clone(s.values)}
 	for _, variable := range environ {
 		name, value, _ := strings.Cut(variable, "=")
-		if secretName.MatchString(name) && len(value) >= leastInherited {
+		if namesSecret(name) && len(value) >= leastInherited {
 			all.values = append(all.values, value)
 		}
 	}
@@ -98,8 +98,18 @@ func (s Secrets) Inheriting(environ []string) Secrets {
 	return all
 }
 
-// secretName is the name of a variable whose value is taken for a secret.
-var secretName = regexp.MustCompile(`(?i)(^|_)(key|token|auth|credentials?|pass(word|wd|phrase)?)$|api_?key|secret|passw`)
+// secretName is the name of a variable whose value is taken for a secret; harmlessName is one that only looks like it: a program that asks for a password, a
+// desktop's kind, a switch. PWD and OLDPWD are folders, and MYSQL_PWD is none.
+var (
+	secretName = regexp.MustCompile(`(?i)(^|_)(key|token|auth|credentials?|pat|bearer|jwt|netrc|cookies?|session|access_key_id)$|` +
+		`_pwd$|pass(phrase)?$|api_?key|secret|passw`)
+	harmlessName = regexp.MustCompile(`(?i)(^|_)(bypass|compass|desktop_session)$|askpass$`)
+)
+
+// namesSecret reports whether the value of a variable of that name is taken for a secret.
+func namesSecret(name string) bool {
+	return secretName.MatchString(name) && !harmlessName.MatchString(name)
+}
 
 // leastInherited is the length in bytes below which the value of such a variable is taken for something else, such as a switch.
 const leastInherited = 8

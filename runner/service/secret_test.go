@@ -131,3 +131,22 @@ func TestSecretsOfTheEnvironmentThatCommandsInherit(t *testing.T) {
 		t.Errorf("the secrets before have become %q", got)
 	}
 }
+
+func TestNamesOfSecrets(t *testing.T) {
+	secret := []string{"MYSQL_PWD", "SSHPASS", "GH_PAT", "PAT", "BEARER", "AZURE_BEARER", "AWS_ACCESS_KEY_ID", "NETRC", "CI_JWT", "JWT", "COOKIE", "SITE_COOKIES",
+		"SESSION", "LOGIN_SESSION", "AWS_SESSION_TOKEN", "AWS_SECRET_ACCESS_KEY", "HF_TOKEN", "MY_API_KEY", "OPENAI_APIKEY", "PGPASSWORD", "DB_PASS", "REGISTRY_AUTH",
+		"GOOGLE_CREDENTIALS", "KEY_PASSPHRASE", "MYSQL_PASSWD", "gh_pat", "CLIENT_SECRET_2"}
+	for _, name := range secret {
+		if !namesSecret(name) {
+			t.Errorf("%s holds a secret", name)
+		}
+	}
+	plain := []string{"PATH", "PWD", "OLDPWD", "XDG_SESSION_ID", "XDG_SESSION_TYPE", "XDG_SESSION_CLASS", "DESKTOP_SESSION", "GDMSESSION", "SESSION_MANAGER",
+		"DBUS_SESSION_BUS_ADDRESS", "SSH_AUTH_SOCK", "SSH_ASKPASS", "GIT_ASKPASS", "LD_LIBRARY_PATH", "PYTHONPATH", "COMPAT", "SPAT", "FIREWALL_BYPASS", "PASSIVE", "KEYBOARD",
+		"TOKENIZERS_PARALLELISM", "AUTHOR", "INIT_CWD", "HOME", "MONKEY"}
+	for _, name := range plain {
+		if namesSecret(name) {
+			t.Errorf("%s holds no secret", name)
+		}
+	}
+}
