@@ -51,6 +51,9 @@ func readStored(run *results.Run) (from stored, broken []error) {
 	for _, row := range trials {
 		from.pooled[sample{row.PointID, row.Stage}] = measure.Pooled{Issued: row.Issued - row.Cancelled, TTFT: row.TTFTAll, TPOT: row.TPOTAll, TotalTime: row.TotalTimeAll}
 	}
+	if lost := run.Lost(); lost != nil {
+		unread = append(unread, lost)
+	}
 	return from, append(broken, unread...)
 }
 

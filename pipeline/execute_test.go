@@ -466,3 +466,24 @@ func TestARunIsCarriedOnWithItsOwnPreset(t *testing.T) {
 		}
 	}
 }
+
+// Where the one thing that differs is what a file holds, the file and both digests are named.
+func TestAnotherFileIsNamedWithItsDigests(t *testing.T) {
+	asked := func(sum string) *schema.Preset {
+		preset := chat()
+		for i := range preset.Trials {
+			preset.Trials[i].Spec.Workload = schema.Workload{Prompts: &schema.Prompts{File: "asked.jsonl", SHA256: sum}}
+		}
+		return preset
+	}
+	was, is := strings.Repeat("a", 64), strings.Repeat("b", 64)
+	begun := planOf(t, asked(was))
+	if err := SamePlan(begun, planOf(t, asked(was))); err != nil {
+		t.Error(err)
+	}
+	err := SamePlan(begun, planOf(t, asked(is)))
+	want := "its trial 1, baseline, was begun with a file whose SHA-256 is " + was + ", and that of asked.jsonl is " + is
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %s", err, want)
+	}
+}

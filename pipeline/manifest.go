@@ -77,6 +77,22 @@ func SamePlan(begun, plan *Plan) error {
 	return nil
 }
 
+// otherFile says that what a trial asks differs in nothing but the content of its file; nil where it does not.
+func otherFile(i int, before, now *Trial) error {
+	var begun, given schema.Workload
+	if json.Unmarshal([]byte(before.Workload), &begun) != nil || json.Unmarshal([]byte(now.Workload), &given) != nil {
+		return nil
+	}
+	_, was := begun.File()
+	_, is := given.File()
+	if was == "" || is == "" || was == is {
+		return nil
+	}
+	file, _ := now.Spec.Workload.File()
+	return fmt.Errorf("its trial %d, %s, was begun with a file whose SHA-256 is %s, and that of %s is %s: put the file back that it was begun with to carry it on",
+		i+1, before.Name, was, file, is)
+}
+
 func sameMeasurements(begun, plan *Plan) error {
 	if len(begun.Trials) != len(plan.Trials) {
 		return fmt.Errorf("it has %d trials, the preset has %d", len(begun.Trials), len(plan.Trials))
@@ -84,6 +100,8 @@ func sameMeasurements(begun, plan *Plan) error {
 	for i, trial := range plan.Trials {
 		before := begun.Trials[i]
 		switch {
+		case before.ID != trial.ID && otherFile(i, &before, &trial) != nil:
+			return otherFile(i, &before, &trial)
 		case before.ID != trial.ID:
 			return fmt.Errorf("its trial %d, %s, has another model, service, workload, request or name than the preset's, %s", i+1, before.Name, trial.Name)
 		case before.Repeats != trial.Repeats:

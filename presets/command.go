@@ -45,7 +45,7 @@ func commandOf(spec schema.Spec) (string, error) {
 
 // processCommand is what a service was started with: the variables that the preset sets, and the words of its command. A port that was free stays ${PORT}.
 func processCommand(p *schema.Process) string {
-	line := strings.Join(append(p.EnvWords(), p.Commands()[0]), " ")
+	line := visible(strings.Join(append(p.EnvWords(), p.Commands()[0]), " "))
 	if p.Port != nil {
 		line = strings.ReplaceAll(line, schema.PortPlace, fmt.Sprint(*p.Port))
 	}
@@ -92,5 +92,31 @@ func shellQuoted(word string) string {
 	if needsNoQuotes.MatchString(word) {
 		return word
 	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	return visible("'" + strings.ReplaceAll(word, "'", `'\''`) + "'")
+}
+
+// visible is a command line in which characters that a terminal does not show, or obeys, are written out: a shell reads $'\x1b' as the character. Within single
+// quotes it comes between the ends of two of them.
+func visible(line string) string {
+	var b strings.Builder
+	quoted := false
+	for _, r := range line {
+		if r == '\'' {
+			quoted = !quoted
+		}
+		if r == ' ' || r == '\n' || r == '\t' || schema.Printable(string(r)) == string(r) {
+			b.WriteRune(r)
+			continue
+		}
+		var written strings.Builder
+		for _, c := range []byte(string(r)) {
+			fmt.Fprintf(&written, `\x%02x`, c)
+		}
+		text := "$'" + written.String() + "'"
+		if quoted {
+			text = "'" + text + "'"
+		}
+		b.WriteString(text)
+	}
+	return b.String()
 }

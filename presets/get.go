@@ -27,13 +27,14 @@ type Got struct {
 	Winner        *string   `json:"winner" doc:"trial_id; null where there is none, or where trials ask for different workloads"`
 	Reproduced    *bool     `json:"reproduced" doc:"whether the winner did when it was measured again; null where it was not, or not to its end"`
 
-	Benchmarks []Entry  `json:"benchmarks" doc:"all final points of the winning trial, those that were measured again where they were; empty before the run has ended"`
+	Benchmarks []Entry  `json:"benchmarks" doc:"all final points of all trials, of each those that were measured again where they were; empty before the run has ended"`
 	Benchmark  *Entry   `json:"benchmark" doc:"the selected one; null where there is none"`
 	Reasons    []string `json:"reasons" doc:"why there is none, or why the winner did not reproduce"`
 
 	Rule selector.Rule `json:"rule" doc:"limits and select: what the run is judged by"`
 
 	Document *pipeline.Document `json:"-"` // the whole run
+	Final    []string           `json:"-"` // trial_ids of the winner, or of those of each workload; empty before the run has ended
 	Brief    Brief              `json:"-"`
 }
 
@@ -106,10 +107,10 @@ func Get(run *results.Run) (got *Got, broken []error, err error) {
 		got.Reasons = append(got.Reasons, reason)
 		return got, broken, nil
 	}
-	for _, id := range winners(document) {
-		i := slices.IndexFunc(document.Trials, func(v selector.Verdict) bool { return v.TrialID == id })
+	for i := range document.Trials {
 		got.Benchmarks = append(got.Benchmarks, entriesOf(&document.Trials[i], specOf(&m, i))...)
 	}
+	got.Final = winners(document)
 	got.choose()
 	return got, broken, nil
 }

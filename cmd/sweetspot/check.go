@@ -8,6 +8,7 @@ import (
 
 	"sweetspot/pipeline"
 	"sweetspot/pipeline/results"
+	"sweetspot/schema"
 	"sweetspot/selector"
 )
 
@@ -107,26 +108,26 @@ func (c *checkCmd) dirs() ([]string, error) {
 func printChecked(out io.Writer, c *pipeline.Checked) error {
 	title := c.RunID
 	if c.Name != "" {
-		title = fmt.Sprintf("%s (%s)", c.Name, c.RunID)
+		title = fmt.Sprintf("%s (%s)", schema.Printable(c.Name), c.RunID)
 	}
 	fmt.Fprintf(out, "%s: %s, in %s\n", title, c.Status, filepath.ToSlash(c.Dir))
 	for _, t := range c.Tables {
 		fmt.Fprintf(out, "  %-14s %d of %s whole, %s\n", t.Table, t.Whole, plural(t.Files, "file"), plural(int(t.Rows), "row"))
 	}
 	for _, b := range c.Broken {
-		fmt.Fprintf(out, "  broken: %s: %s\n", b.File, b.Why)
+		fmt.Fprintf(out, "  broken: %s: %s\n", schema.Printable(b.File), schema.Printable(b.Why))
 	}
 	for _, e := range c.Partial {
 		fmt.Fprintf(out, "  partial: %s: %s\n", e.File, plural(int(e.Requests), "ended request"))
 	}
 	for _, name := range c.LeftOver {
-		fmt.Fprintf(out, "  left over: %s\n", name)
+		fmt.Fprintf(out, "  left over: %s\n", schema.Printable(name))
 	}
 	for _, u := range c.ToMeasure {
-		fmt.Fprintf(out, "  to measure: %s %s, %s %d: %s\n", u.TrialName, selector.LoadText(u.Load), u.Stage, u.Repeat, u.Why)
+		fmt.Fprintf(out, "  to measure: %s %s, %s %d: %s\n", schema.Printable(u.TrialName), selector.LoadText(u.Load), u.Stage, u.Repeat, u.Why)
 	}
 	for _, name := range c.Searching {
-		fmt.Fprintf(out, "  to measure: %s: its search has not ended\n", name)
+		fmt.Fprintf(out, "  to measure: %s: its search has not ended\n", schema.Printable(name))
 	}
 	_, err := fmt.Fprintf(out, "  %s\n", verdictOf(c))
 	return err

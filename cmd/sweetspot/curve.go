@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"sweetspot/pipeline"
+	"sweetspot/pipeline/results"
 	"sweetspot/runner/measure"
 	"sweetspot/schema"
 	"sweetspot/selector"
@@ -22,7 +23,7 @@ func printDocument(out io.Writer, width int, d *pipeline.Document) error {
 	for i := range d.Trials {
 		trial := &d.Trials[i]
 		if len(d.Trials) > 1 {
-			fmt.Fprintf(out, "trial %s%s\n", trial.TrialName, fromText(trial))
+			fmt.Fprintln(out, schema.Printable("trial "+trial.TrialName+fromText(trial)))
 		}
 		if err := printCurve(out, width, trial); err != nil {
 			return err
@@ -38,8 +39,24 @@ func printDocument(out io.Writer, width int, d *pipeline.Document) error {
 	if len(d.Requirements) > 0 {
 		fmt.Fprintln(out)
 	}
-	fmt.Fprintf(out, "run %s: %s\n", d.RunID, d.Status)
+	fmt.Fprintf(out, "run %s: %s%s\n", schema.Printable(d.RunID), d.Status, missingText(d))
 	return nil
+}
+
+// missingText says that a run ended whole and is not whole any more.
+func missingText(d *pipeline.Document) string {
+	missing := 0
+	for _, trial := range d.Trials {
+		for _, p := range trial.Points {
+			if p.Missing > 0 {
+				missing++
+			}
+		}
+	}
+	if missing == 0 || d.Status != results.Completed {
+		return ""
+	}
+	return fmt.Sprintf(" when it ended, yet of %s not all that was measured can be read now", plural(missing, "point"))
 }
 
 // fromText names the earlier run that measured a trial.

@@ -11,6 +11,7 @@ import (
 // is left out.
 func printFitted(out io.Writer, width int, header []string, rows [][]string) error {
 	const gap = 2
+	rows = printableRows(rows) // before anything is measured
 	widths := fitted(append([][]string{header}, rows...), width-gap*(len(header)-1))
 	wrapped := make([][]string, len(rows))
 	for i, row := range rows {

@@ -16,6 +16,8 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
+
+	"sweetspot/schema"
 )
 
 // version is the tool's own; results keep it.
@@ -133,7 +135,7 @@ func (p *process) report(err error) int {
 		code, err = e.code, e.err
 	}
 	if err != nil {
-		fmt.Fprintf(p.stderr, "sweetspot: %v\n", err)
+		fmt.Fprintf(p.stderr, "sweetspot: %s\n", schema.PrintableLines(err.Error()))
 	}
 	return code
 }

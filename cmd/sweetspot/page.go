@@ -3,7 +3,10 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+
+	"sweetspot/schema"
 )
 
 // page is what a report is written on: for a terminal, or as Markdown.
@@ -52,6 +55,13 @@ func (p *textPage) list(lines []string) {
 
 func (p *textPage) table(header []string, aligned []align, rows [][]string) {
 	p.space()
+	rows = slices.Clone(rows)
+	for i := range rows {
+		rows[i] = slices.Clone(rows[i])
+		for j := range rows[i] {
+			rows[i][j] = schema.Printable(rows[i][j]) // no line of its own
+		}
+	}
 	if err := printTable(p.out, 2, header, aligned, rows); err != nil && p.broken == nil {
 		p.broken = err
 	}
@@ -76,16 +86,18 @@ func (p *markdownPage) write(format string, args ...any) {
 	}
 }
 
-// markdown has what Markdown would take for its own. Names of figures stand in code.
+// markdownEscapes have what Markdown would take for its own. Names of figures stand in code.
 var markdownEscapes = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `~`, `\~`, `|`, `\|`, `<`, `&lt;`, `>`, `&gt;`, `_`, `\_`, "`", "\\`", "[", `\[`, "\n", " ")
 
-func (p *markdownPage) heading(text string) { p.write("### %s\n\n", markdownEscapes.Replace(text)) }
+func markdown(text string) string { return markdownEscapes.Replace(schema.PrintableLines(text)) }
 
-func (p *markdownPage) paragraph(text string) { p.write("%s\n\n", markdownEscapes.Replace(text)) }
+func (p *markdownPage) heading(text string) { p.write("### %s\n\n", markdown(text)) }
+
+func (p *markdownPage) paragraph(text string) { p.write("%s\n\n", markdown(text)) }
 
 func (p *markdownPage) list(lines []string) {
 	for _, line := range lines {
-		p.write("* %s\n", markdownEscapes.Replace(line))
+		p.write("* %s\n", markdown(line))
 	}
 	p.write("\n")
 }
@@ -109,7 +121,7 @@ func (p *markdownPage) table(header []string, aligned []align, rows [][]string) 
 func (p *markdownPage) row(cells []string) {
 	p.write("|")
 	for _, cell := range cells {
-		p.write(" %s |", markdownEscapes.Replace(cell))
+		p.write(" %s |", markdown(cell))
 	}
 	p.write("\n")
 }

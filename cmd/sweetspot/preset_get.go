@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"sweetspot/presets"
+	"sweetspot/schema"
 	"sweetspot/selector"
 	"sweetspot/selector/format"
 )
@@ -47,7 +48,7 @@ func (c *presetGetCmd) Run(p *process) error {
 // printGot writes a run for a person: what it is in short, and the points of its winner with the verdict on them.
 func printGot(out io.Writer, width int, got *presets.Got) error {
 	listed := presets.Listed{ID: got.ID, Name: got.Name, Status: got.Status, Brief: got.Brief}
-	fmt.Fprintf(out, "%s (%s): %s, begun %s\n\n", got.Name, got.ID, statusText(&listed), got.CreatedAt.UTC().Format("2006-01-02 15:04 UTC"))
+	fmt.Fprintf(out, "%s (%s): %s, begun %s\n\n", schema.Printable(got.Name), got.ID, statusText(&listed), got.CreatedAt.UTC().Format("2006-01-02 15:04 UTC"))
 	rows := [][]string{
 		{"constraints", constraintsText(got.Brief.Constraints)}, {"rule", selector.Rule(got.Rule).Text()},
 		{"benchmark", benchmarkText(got.Brief.Benchmark)}, {"trials", barsText(got.Brief.Trials)},
@@ -65,7 +66,7 @@ func printGot(out io.Writer, width int, got *presets.Got) error {
 	}
 	for i := range got.Document.Trials {
 		trial := &got.Document.Trials[i]
-		if !slices.ContainsFunc(got.Benchmarks, func(e presets.Entry) bool { return e.TrialID == trial.TrialID }) {
+		if !slices.Contains(got.Final, trial.TrialID) {
 			continue
 		}
 		if err := printFinal(out, width, trial); err != nil {
@@ -77,7 +78,7 @@ func printGot(out io.Writer, width int, got *presets.Got) error {
 
 // printFinal writes the final points of a trial, and the verdict.
 func printFinal(out io.Writer, width int, trial *selector.Verdict) error {
-	fmt.Fprintf(out, "\ntrial %s\n", trial.TrialName)
+	fmt.Fprintf(out, "\ntrial %s\n", schema.Printable(trial.TrialName))
 	shown := *trial
 	if made := trial.Verification; made != nil && made.Reproduced != nil {
 		fmt.Fprintln(out, "as it was measured again:")

@@ -10,6 +10,7 @@ import (
 	"sweetspot/pipeline"
 	"sweetspot/runner"
 	"sweetspot/runner/measure"
+	"sweetspot/schema"
 	"sweetspot/selector"
 	"sweetspot/selector/format"
 )
@@ -71,8 +72,10 @@ func (p *plain) close() {
 	p.ended.Wait()
 }
 
-// eventLine says an event in one line; empty for one that is not worth a line.
-func eventLine(event pipeline.Event) string {
+// eventLine says an event in one line; empty for one that is not worth a line. What a service answered may stand in it.
+func eventLine(event pipeline.Event) string { return schema.PrintableLines(eventText(event)) }
+
+func eventText(event pipeline.Event) string {
 	switch e := event.(type) {
 	case pipeline.ServiceStarting:
 		return startingLine(e)

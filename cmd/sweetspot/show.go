@@ -1,10 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 
 	"sweetspot/pipeline"
 	"sweetspot/pipeline/results"
+	"sweetspot/schema"
 )
 
 // storeFlag says where runs are stored.
@@ -15,6 +18,15 @@ type storeFlag struct {
 // find opens the run that a person means, and says on standard error which others can't be read.
 func (s storeFlag) find(p *process, run string) (*results.Run, error) {
 	found, broken, err := results.Find(s.Store, run)
+	var meant *results.Unreadable
+	if errors.As(err, &meant) {
+		broken = slices.DeleteFunc(broken, func(other error) bool { // it is told at the end
+			var of *results.Unreadable
+			return errors.As(other, &of) && of.Dir == meant.Dir
+		})
+		p.warn(broken)
+		return nil, err
+	}
 	p.warn(broken)
 	if err != nil {
 		return nil, exit{exitUsage, err}
@@ -50,7 +62,7 @@ func (c *showCmd) Run(p *process) error {
 // warn names files that could not be read.
 func (p *process) warn(broken []error) {
 	for _, err := range broken {
-		fmt.Fprintf(p.stderr, "sweetspot: left out: %v\n", err)
+		fmt.Fprintf(p.stderr, "sweetspot: left out: %s\n", schema.PrintableLines(err.Error()))
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"github.com/olekukonko/tablewriter/pkg/twwarp"
 	"github.com/olekukonko/tablewriter/renderer"
 	"github.com/olekukonko/tablewriter/tw"
+
+	"sweetspot/schema"
 )
 
 // align is where the text of a table's column stands.
@@ -41,7 +43,7 @@ func printTable(out io.Writer, gap int, header []string, aligned []align, rows [
 			Row:    tw.CellConfig{Alignment: columns, Padding: padding, Formatting: unchanged},
 		}))
 	table.Header(header)
-	if err := table.Bulk(rows); err != nil {
+	if err := table.Bulk(printableRows(rows)); err != nil {
 		return err
 	}
 	if err := table.Render(); err != nil {
@@ -55,9 +57,20 @@ func printTable(out io.Writer, gap int, header []string, aligned []align, rows [
 	return nil
 }
 
+// printableRows are the rows without what no cell may have; see [schema.PrintableLines].
+func printableRows(rows [][]string) [][]string {
+	made := make([][]string, len(rows))
+	for i, row := range rows {
+		for _, cell := range row {
+			made[i] = append(made[i], schema.PrintableLines(cell))
+		}
+	}
+	return made
+}
+
 // wrap breaks a paragraph into lines of at most width columns. A number stays beside its percent sign.
 func wrap(paragraph string, width int) string {
 	const apart, joined = " %", "\uE000%" // any character that is no blank
-	lines, _ := twwarp.WrapString(strings.ReplaceAll(paragraph, apart, joined), width)
+	lines, _ := twwarp.WrapString(strings.ReplaceAll(schema.PrintableLines(paragraph), apart, joined), width)
 	return strings.ReplaceAll(strings.Join(lines, "\n"), joined, apart)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 
 	"sweetspot/pipeline"
+	"sweetspot/schema"
 	"sweetspot/selector"
 )
 
@@ -49,7 +50,7 @@ func (t *terminal) observe(event pipeline.Event) {
 		if e.AtMost {
 			atMost = "at most "
 		}
-		t.title = fmt.Sprintf("%s, %s (%d of %s%d)", e.Job.TrialName, selector.LoadText(e.Job.Load), e.Index+1, atMost, e.Total)
+		t.title = fmt.Sprintf("%s, %s (%d of %s%d)", schema.Printable(e.Job.TrialName), selector.LoadText(e.Job.Load), e.Index+1, atMost, e.Total)
 		t.mu.Unlock()
 	}
 	if line := eventLine(event); line != "" {

@@ -9,6 +9,7 @@ import (
 
 	"sweetspot/pipeline"
 	"sweetspot/pipeline/results"
+	"sweetspot/schema"
 )
 
 // Judged is a run with the verdict on it.
@@ -49,7 +50,7 @@ func Write(w io.Writer, runs []Judged) (broken []error, err error) {
 	if err != nil {
 		return broken, fmt.Errorf("writing a report: %w", err)
 	}
-	title := "sweetspot: " + runs[0].Run.Manifest().Name
+	title := "sweetspot: " + schema.Printable(runs[0].Run.Manifest().Name)
 	if len(runs) > 1 {
 		title = fmt.Sprintf("sweetspot: %d runs", len(runs))
 	}
@@ -60,7 +61,7 @@ func Write(w io.Writer, runs []Judged) (broken []error, err error) {
 		Library        template.JS
 		Charts, Script template.JS
 		Licence        string
-	}{title, template.CSS(style), template.JS(text), template.JS(library), template.JS(charts), template.JS(script), licence})
+	}{title, template.CSS(style), template.JS(printable(text)), template.JS(library), template.JS(charts), template.JS(script), licence})
 	if err != nil {
 		return broken, fmt.Errorf("writing a report: %w", err)
 	}

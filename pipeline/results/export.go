@@ -29,8 +29,13 @@ const (
 )
 
 // Export writes a table of runs, in their order, as one file: the rows of the last attempts. It holds one group of rows in memory, however many
-// there are. A file of the table that is not whole is an error, as is a table or a format that there is not.
+// there are. A file of the table that is not whole, or not there any more, is an error, as is a table or a format that there is not.
 func Export(w io.Writer, runs []*Run, table Table, format Format) error {
+	for _, r := range runs {
+		if err := r.Lost(table, Points); err != nil { // whose rows would be silently missing
+			return fmt.Errorf("exporting %s: %w", table, err)
+		}
+	}
 	switch table {
 	case Requests:
 		return export(w, runs, table, format, func(r *Run) iter.Seq2[measure.RequestRow, error] { return ofLast(r, r.Requests) })

@@ -29,14 +29,15 @@ func List(store string) (runs []*Run, broken []error) {
 }
 
 // Find opens the run that a person means by argument: a path, "latest", an id, a name (then the run that got it last) or the start of one id.
-// Runs of the store that can't be read are named in broken: one of them may be the one that was meant.
+// Runs of the store that can't be read are named in broken: one of them may be the one that was meant. Where it is for certain, the error is an [Unreadable];
+// every other error is that argument names no run.
 func Find(store, argument string) (run *Run, broken []error, err error) {
 	if isPath(argument) {
-		run, err = Open(argument)
+		run, err = openMeant(argument)
 		return run, nil, err
 	}
 	if dir := filepath.Join(store, argument); runID.MatchString(argument) && isDir(dir) {
-		if run, err = Open(dir); !errors.Is(err, errNoRun) {
+		if run, err = openMeant(dir); !errors.Is(err, errNoRun) {
 			return run, nil, err
 		}
 	}
@@ -44,14 +45,39 @@ func Find(store, argument string) (run *Run, broken []error, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if found := Meant(entries, argument); found != nil {
-		run, err = Open(found.Dir)
+	found := Meant(entries, argument)
+	if found == nil && argument != "latest" {
+		found = Meant(unreadable(broken), argument)
+	}
+	if found != nil {
+		run, err = openMeant(found.Dir)
 		return run, broken, err
 	}
 	if run, err = Open(argument); err == nil {
 		return run, nil, nil
 	}
 	return nil, broken, notFound(store, argument, entries)
+}
+
+// openMeant opens a run that was named. What is a run's directory and can't be read is an [Unreadable], with what to do about it.
+func openMeant(dir string) (*Run, error) {
+	run, err := Open(dir)
+	if err == nil || errors.Is(err, errNoRun) || !isDir(dir) {
+		return run, err
+	}
+	return nil, &Unreadable{dir, fmt.Errorf("%w: put %s back from a backup, or remove the run: sweetspot preset delete %s", err, manifestFile, dir)}
+}
+
+// unreadable are the runs that can't be read, known by the names of their directories.
+func unreadable(broken []error) []Entry {
+	var entries []Entry
+	for _, err := range broken {
+		var of *Unreadable
+		if errors.As(err, &of) {
+			entries = append(entries, Entry{Dir: of.Dir, Heading: Heading{RunID: filepath.Base(of.Dir)}})
+		}
+	}
+	return entries
 }
 
 func isPath(argument string) bool { return strings.ContainsRune(filepath.ToSlash(argument), '/') }
@@ -71,12 +97,7 @@ func Locate(store, argument string) (dir string, err error) {
 		return "", err
 	}
 	if argument != "latest" {
-		for _, err := range broken {
-			var of *Unreadable
-			if errors.As(err, &of) {
-				entries = append(entries, Entry{Dir: of.Dir, Heading: Heading{RunID: filepath.Base(of.Dir)}})
-			}
-		}
+		entries = append(entries, unreadable(broken)...)
 	}
 	if found := Meant(entries, argument); found != nil {
 		return found.Dir, nil

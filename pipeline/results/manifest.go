@@ -120,18 +120,28 @@ func readManifest(dir string) (Manifest, error) {
 	if err != nil {
 		return Manifest{}, fmt.Errorf("opening run %s: %w", dir, err)
 	}
+	m, err := decodeManifest(text)
+	if err != nil {
+		return Manifest{}, fmt.Errorf("reading %s: %w", path, err)
+	}
+	return m, nil
+}
+
+func decodeManifest(text []byte) (m Manifest, err error) {
 	var version struct {
-		SchemaVersion int `json:"schema_version"`
+		SchemaVersion *int `json:"schema_version"`
 	}
 	if err := json.Unmarshal(text, &version); err != nil {
-		return Manifest{}, fmt.Errorf("reading %s: it is corrupt: %w", path, err)
+		return m, fmt.Errorf("it is corrupt: %w", err)
 	}
-	if version.SchemaVersion != SchemaVersion {
-		return Manifest{}, fmt.Errorf("reading %s: its results schema is version %d; this sweetspot reads version %d", path, version.SchemaVersion, SchemaVersion)
+	if version.SchemaVersion == nil {
+		return m, errors.New("it is no manifest of a run: it has no schema_version")
 	}
-	var m Manifest
+	if *version.SchemaVersion != SchemaVersion {
+		return m, fmt.Errorf("its results schema is version %d; this sweetspot reads version %d", *version.SchemaVersion, SchemaVersion)
+	}
 	if err := json.Unmarshal(text, &m); err != nil {
-		return Manifest{}, fmt.Errorf("reading %s: it is corrupt: %w", path, err)
+		return Manifest{}, fmt.Errorf("it is corrupt: %w", err)
 	}
 	return m, nil
 }

@@ -301,6 +301,8 @@ func TestATornChecksumDoesNotHideTheNext(t *testing.T) {
 func TestManifestsThatAreNotOursAreRefused(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"another version": {`{"schema_version": 2, "status": 7}`, "its results schema is version 2; this sweetspot reads version 1"},
+		"null":            {`null`, "it is no manifest of a run: it has no schema_version"},
+		"no version":      {`{}`, "it is no manifest of a run: it has no schema_version"},
 		"cut short":       {`{"schema_version": 1, "run_`, "it is corrupt"},
 		"another type":    {`{"schema_version": 1, "status": 7}`, "it is corrupt"},
 	} {
