@@ -1,11 +1,8 @@
 package service
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"html"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -80,7 +77,7 @@ func NewSecrets(sent, passed []string, lookup func(string) (string, bool)) (Secr
 	if faults != nil {
 		return Secrets{}, errors.Join(faults...)
 	}
-	s.pattern = pattern(forms(s.values))
+	s.pattern = pattern(s.values)
 	return s, nil
 }
 
@@ -94,7 +91,7 @@ func (s Secrets) Inheriting(environ []string) Secrets {
 			all.values = append(all.values, value)
 		}
 	}
-	all.pattern = pattern(forms(all.values))
+	all.pattern = pattern(all.values)
 	return all
 }
 
@@ -116,62 +113,6 @@ const leastInherited = 8
 
 // Values are the values, in the order of their names.
 func (s Secrets) Values() []string { return slices.Clone(s.values) }
-
-// Redact is text without the secrets, without the user names and passwords of URLs, and without what looks like a key. A secret is found as it
-// is, as JSON, Go, URLs and HTML write it, in any case, and without the word before it where it has several ("Bearer …"). Parts of one are not
-// found, nor is what it is encoded as otherwise, such as base64.
-func (s Secrets) Redact(text string) string {
-	if s.pattern != nil {
-		text = s.pattern.ReplaceAllLiteralString(text, schema.Redacted)
-	}
-	return schema.RedactText(text)
-}
-
-// forms are the ways in which values may stand in a text, the longest first, as one may be part of another.
-func forms(values []string) []string {
-	var all []string
-	for _, value := range values {
-		for _, part := range append(strings.Fields(value), value) {
-			all = append(all, written(part)...)
-		}
-	}
-	all = slices.DeleteFunc(all, func(form string) bool { return len(form) < leastSecret })
-	slices.Sort(all)
-	all = slices.Compact(all)
-	slices.SortStableFunc(all, func(a, b string) int { return len(b) - len(a) })
-	return all
-}
-
-// written are the ways to write a text: as it is, as JSON and Go quote it, as parts of URLs and in HTML.
-func written(value string) []string {
-	all := []string{value}
-	quoted := []string{fmt.Sprintf("%q", value), fmt.Sprintf("%+q", value)}
-	if inJSON, err := json.Marshal(value); err == nil {
-		quoted = append(quoted, string(inJSON))
-	}
-	for _, q := range quoted {
-		q = q[1 : len(q)-1]
-		all = append(all, q, strings.ReplaceAll(q, "/", `\/`))
-	}
-	query := url.QueryEscape(value)
-	for _, escaped := range []string{query, strings.ReplaceAll(query, "+", "%20"), url.PathEscape(value), url.UserPassword("", value).String()[1:]} {
-		all = append(all, escaped, strings.ReplaceAll(escaped, "%2F", "/"))
-	}
-	markup := html.EscapeString(value)
-	return append(all, markup, strings.NewReplacer("&#34;", "&quot;", "&#39;", "&#x27;").Replace(markup))
-}
-
-// pattern finds any of the forms, whatever the case of its letters; nil where there is none.
-func pattern(forms []string) *regexp.Regexp {
-	var alternatives []string
-	for _, form := range forms {
-		alternatives = append(alternatives, regexp.QuoteMeta(form))
-	}
-	if alternatives == nil {
-		return nil
-	}
-	return regexp.MustCompile("(?i)" + strings.Join(alternatives, "|"))
-}
 
 // unfitForHeader reports whether an HTTP header can't carry a value, or carries bytes that are no text.
 func unfitForHeader(value string) bool {

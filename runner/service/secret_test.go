@@ -1,6 +1,7 @@
 package service
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -56,6 +57,65 @@ func TestSecretsAreTakenOutOfTexts(t *testing.T) {
 	}
 }
 
+// A service may repeat a secret as Python or JSON quotes it, or as one quotes what the other has quoted.
+func TestSecretsAreFoundHoweverOftenTheyAreQuoted(t *testing.T) {
+	const key = `se"c\ret2 it's/é`
+	s := secrets(t, map[string]string{"KEY": key, "AUTH": "Basic dXNlcjpodW50ZXIyMjI="}, "KEY", "AUTH")
+	inJSON := func(text string) string {
+		quoted, err := json.Marshal(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(quoted[1 : len(quoted)-1])
+	}
+	for name, text := range map[string]string{
+		"Python":                strings.ReplaceAll(key, `\`, `\\`),
+		"Python, single quotes": strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(key),
+		"Python bytes":          strings.NewReplacer(`\`, `\\`, "é", `\xc3\xa9`).Replace(key),
+		"JSON":                  inJSON(key),
+		"JSON twice":            inJSON(inJSON(key)),
+		"JSON four times":       inJSON(inJSON(inJSON(inJSON(key)))),
+		"JSON of Python":        inJSON(strings.ReplaceAll(key, `\`, `\\`)),
+		"JSON in ASCII":         strings.ReplaceAll(inJSON(key), "é", `\u00e9`),
+		"JSON of that":          inJSON(strings.ReplaceAll(inJSON(key), "é", `\u00e9`)),
+		"Latin-1":               strings.ReplaceAll(key, "é", "\u00c3\u00a9"),
+		"JSON of Latin-1":       strings.ReplaceAll(inJSON(key), "é", `\u00c3\u00a9`),
+		"base64":                base64.RawStdEncoding.EncodeToString([]byte(key)),
+		"base64 for URLs":       base64.RawURLEncoding.EncodeToString([]byte(key)),
+		"basic credentials":     "user:hunter222",
+		"their password":        "hunter222",
+	} {
+		if got := s.Redact("<" + text + ">"); got != "<REDACTED>" {
+			t.Errorf("%s: %s becomes %s", name, text, got)
+		}
+	}
+	for _, user := range []string{"", "a", "ab", "abc"} { // the user's name shifts what follows
+		text := base64.StdEncoding.EncodeToString([]byte(user + ":" + key + "\n"))
+		got := s.Redact(text)
+		_, left, found := strings.Cut(got, "REDACTED")
+		if !found || len(got) > len("REDACTED")+9 || len(left) > 4 {
+			t.Errorf("base64 of %q and the key: %s becomes %s", user, text, got)
+		}
+	}
+}
+
+// What is found more loosely must not take what is no secret.
+func TestRedactingLeavesBackslashesOfOthers(t *testing.T) {
+	s := secrets(t, map[string]string{"KEY": `\\\\`, "PASSWORD": "abcd"}, "KEY", "PASSWORD")
+	for _, text := range []string{`C:\dir \"quoted\" \\host`, base64.StdEncoding.EncodeToString([]byte("abcd"))} {
+		if got := s.Redact(text); got != text {
+			t.Errorf("%s becomes %s", text, got)
+		}
+	}
+	if long := strings.Repeat(`\`, 5000); s.Redact(long) != "REDACTED" {
+		t.Errorf("%s is left", s.Redact(long))
+	}
+	long := strings.Repeat(`\`, 3000) + "x"
+	if got := secrets(t, map[string]string{"KEY": long}, "KEY").Redact(long); got != "REDACTED" {
+		t.Errorf("%d bytes are left", len(got))
+	}
+}
+
 func TestNoSecretIsLeftInAText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		value := rapid.StringMatching(`[!-~é世]{4,20}`).Draw(t, "value")
@@ -64,7 +124,7 @@ func TestNoSecretIsLeftInAText(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, text := range []string{"say " + value + ".", string(quoted), fmt.Sprintf("%q", value)} {
+		for _, text := range []string{"say " + value + ".", string(quoted), fmt.Sprintf("%q", value), fmt.Sprintf("%q", string(quoted))} {
 			got := s.Redact(text)
 			if strings.Contains(strings.ReplaceAll(got, "REDACTED", ""), value) {
 				t.Fatalf("%q is left in %q", value, got)

@@ -6,7 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"sweetspot/runner"
 	"sweetspot/runner/workload/input"
 	"sweetspot/schema"
 )
@@ -67,5 +69,47 @@ func TestAFileThatChangedIsRefused(t *testing.T) {
 	var none *Files
 	if contents, err := none.planned(schema.Workload{Random: &schema.Random{}}); contents != nil || err != nil {
 		t.Errorf("a workload without a file gives %v, %v", contents, err)
+	}
+}
+
+// Each kind of file is looked at again before each point.
+func TestAPointFailsWhoseFileChanged(t *testing.T) {
+	request := `{"messages": [{"role": "user", "content": "Plan."}], "max_tokens": 2}`
+	for name, c := range map[string]struct {
+		workload schema.Workload
+		content  string
+	}{
+		"dag":      {schema.Workload{DAG: &schema.DAG{File: "f.jsonl"}}, `{"session_id": "a", "turns": [` + request + `]}`},
+		"prompts":  {schema.Workload{Prompts: &schema.Prompts{File: "f.jsonl", OutputTokens: 2}}, `{"prompt": "Plan."}`},
+		"sharegpt": {schema.Workload{ShareGPT: &schema.ShareGPT{File: "f.jsonl", OutputTokens: 2, Turns: "first"}}, `{"conversations": [{"from": "human", "value": "Plan."}, {"from": "gpt", "value": "Yes."}]}`},
+		"trace":    {schema.Workload{Trace: &schema.Trace{File: "f.jsonl", Format: "mooncake"}}, `{"text_input": "Plan.", "output_length": 2}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "file")
+			write := func(content string) {
+				t.Helper()
+				if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			write(c.content)
+			config := configOf(t, newWitness(t).url)
+			config.Spec.Workload = c.workload
+			config.Files = NewFiles(func(string) (input.File, error) { return os.Open(path) })
+			made, _, err := Prepare(t.Context(), config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer made.Close()
+			job := Job{Point: runner.Point{Load: schema.PointLoad{Concurrency: new(int64(1))}, Requests: 1, DrainTimeout: schema.Duration(time.Minute)}}
+			if outcome, err := made.Measure(t.Context(), job, Watch{}); err != nil || outcome.Aborted != "" {
+				t.Fatalf("before: %v, aborted %q", err, outcome.Aborted)
+			}
+			write(c.content + "\n")
+			_, err = made.Measure(t.Context(), job, Watch{})
+			if err == nil || !strings.Contains(err.Error(), "f.jsonl has changed since it was read: its SHA-256 was ") {
+				t.Errorf("a point whose file changed gives %v", err)
+			}
+		})
 	}
 }

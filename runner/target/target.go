@@ -315,8 +315,11 @@ type Watch struct {
 	Stop  <-chan struct{}       // closed: start nothing new, and drain
 }
 
-// Measure drives one point and returns when its last request has ended.
+// Measure drives one point and returns when its last request has ended. It is an error if the workload's file has changed since it was read.
 func (t *Target) Measure(ctx context.Context, job Job, watch Watch) (measure.Outcome, error) {
+	if err := t.contents.Unchanged(); err != nil {
+		return measure.Outcome{}, err
+	}
 	source, err := t.source(job)
 	if err != nil {
 		return measure.Outcome{}, err

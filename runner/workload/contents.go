@@ -18,6 +18,8 @@ type Contents struct {
 	prompts *input.Book[prompt]
 	talks   *input.Book[sharedTalk]
 	trace   *Recording
+
+	unchanged func() error
 }
 
 // ReadContents reads the file that a workload names, nil where it names none. An error names all that is wrong with the file, a line each; each line
@@ -33,31 +35,39 @@ func ReadContents(w schema.Workload, open func(file string) (input.File, error))
 		if err != nil {
 			return nil, err
 		}
-		return &Contents{sum: dag.book.SHA256(), entries: int64(dag.Roots()), dag: dag}, nil
+		return &Contents{sum: dag.book.SHA256(), entries: int64(dag.Roots()), dag: dag, unchanged: dag.book.Unchanged}, nil
 	case w.Prompts != nil:
 		book, err := input.Read(name, opened, tableOrLines(name), parsePrompt)
 		if err != nil {
 			return nil, err
 		}
-		return &Contents{sum: book.SHA256(), entries: book.Len(), prompts: book}, nil
+		return &Contents{sum: book.SHA256(), entries: book.Len(), prompts: book, unchanged: book.Unchanged}, nil
 	case w.ShareGPT != nil:
 		book, err := input.Read(name, opened, listOrLines(name), parseShareGPT)
 		if err != nil {
 			return nil, err
 		}
-		return &Contents{sum: book.SHA256(), entries: book.Len(), skipped: book.Skipped(), talks: book}, nil
+		return &Contents{sum: book.SHA256(), entries: book.Len(), skipped: book.Skipped(), talks: book, unchanged: book.Unchanged}, nil
 	case w.Trace != nil, w.Weka != nil:
 		recording, err := readRecording(w, opened)
 		if err != nil {
 			return nil, err
 		}
-		return &Contents{sum: recording.book.SHA256(), entries: recording.found.sessions, trace: recording}, nil
+		return &Contents{sum: recording.book.SHA256(), entries: recording.found.sessions, trace: recording, unchanged: recording.book.Unchanged}, nil
 	}
 	return nil, fmt.Errorf("reading %s: the workload %s reads no file", name, w.Name())
 }
 
 // SHA256 is the digest of the file, in hexadecimal.
 func (c *Contents) SHA256() string { return c.sum }
+
+// Unchanged is an error if the file is not what it was when it was read; it says the digests of both. Of nil contents nothing changes.
+func (c *Contents) Unchanged() error {
+	if c == nil {
+		return nil
+	}
+	return c.unchanged()
+}
 
 // Sessions is how many sessions the file holds: those after them are the same again, each with a nonce of its own where prompts are isolated.
 func (c *Contents) Sessions() int64 { return c.entries }

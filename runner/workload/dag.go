@@ -111,8 +111,8 @@ func (t *dagTurn) check(index, turns int) error {
 	switch {
 	case len(t.Messages) == 0:
 		return errors.New("messages must not be empty")
-	case t.MaxTokens != nil && *t.MaxTokens < 1:
-		return errors.New("max_tokens must be at least 1")
+	case t.MaxTokens != nil && (*t.MaxTokens < 1 || *t.MaxTokens > mostTokens):
+		return fmt.Errorf("max_tokens must be a whole number from 1 to %d, not %d", mostTokens, *t.MaxTokens)
 	case !(t.Delay >= 0) || t.Delay > float64(longestDelay/time.Millisecond):
 		return fmt.Errorf("delay must be from 0 to %d milliseconds", longestDelay/time.Millisecond)
 	}

@@ -208,22 +208,24 @@ func TestBadDAGsAreRefusedLineByLine(t *testing.T) {
 		return `{"session_id": "` + id + `"` + rest + `, "turns": [` + strings.Join(turns, ",") + "]}\n"
 	}
 	for name, c := range map[string]struct{ text, want string }{
-		"nothing":        {"\n", "agents.jsonl:1: the file is empty"},
-		"no JSON":        {"\n{\n", "agents.jsonl:2: parsing a session"},
-		"unknown":        {`{"session": 1}`, `agents.jsonl:1: parsing a session: json: unknown field "session"`},
-		"two values":     {session("a", "", turn(""))[:len(session("a", "", turn("")))-1] + "{}", "more than one JSON value"},
-		"no turns":       {session("a", ""), "at least one turn"},
-		"no messages":    {session("a", "", `{"messages": []}`), `turn 0 of session "a": messages must not be empty`},
-		"no role":        {session("a", "", `{"messages": [{"content": "x"}]}`), "an object with a role"},
-		"max_tokens":     {session("a", "", turn(`, "max_tokens": 0`)), "max_tokens must be at least 1"},
-		"delay":          {session("a", "", turn(`, "delay": -1`)), "delay must be from 0"},
-		"twice":          {session("a", "", turn("")) + session("a", "", turn("")), `agents.jsonl:2: session "a" stands in line 1 already`},
-		"undeclared":     {session("a", "", turn(`, "forks": ["b"]`)), `agents.jsonl:1: session "a" starts "b", which no line declares`},
-		"fork not last":  {session("a", "", turn(`, "forks": ["b"]`), turn("")), "in the background or in the last turn"},
-		"join too early": {session("a", "", turn(`, "spawns": [{"children": ["b"], "join_at": 0}]`), turn("")), "join_at is 0"},
-		"no children":    {session("a", "", turn(`, "spawns": [{"children": []}]`)), "a spawn needs children"},
-		"spawn field":    {session("a", "", turn(`, "spawns": [{"child": "b"}]`)), `unknown field "child"`},
-		"spawned twice":  {session("a", "", turn(`, "spawns": ["b", "b"]`)) + session("b", "", turn("")), "starts a session twice in turn 0"},
+		"nothing":          {"\n", "agents.jsonl:1: the file is empty"},
+		"no JSON":          {"\n{\n", "agents.jsonl:2: parsing a session"},
+		"unknown":          {`{"session": 1}`, `agents.jsonl:1: parsing a session: json: unknown field "session"`},
+		"two values":       {session("a", "", turn(""))[:len(session("a", "", turn("")))-1] + "{}", "more than one JSON value"},
+		"no turns":         {session("a", ""), "at least one turn"},
+		"no messages":      {session("a", "", `{"messages": []}`), `turn 0 of session "a": messages must not be empty`},
+		"no role":          {session("a", "", `{"messages": [{"content": "x"}]}`), "an object with a role"},
+		"max_tokens":       {session("a", "", turn(`, "max_tokens": 0`)), "max_tokens must be a whole number from 1 to 10000000, not 0"},
+		"max_tokens above": {session("a", "", turn(`, "max_tokens": 9223372036854775807`)), "max_tokens must be a whole number from 1 to 10000000, not 9223372036854775807"},
+		"a key twice":      {session("a", "", turn(`, "max_tokens": 1, "max_tokens": 2`)), `agents.jsonl:1: the key "max_tokens" stands twice in turns.0: leave one out`},
+		"delay":            {session("a", "", turn(`, "delay": -1`)), "delay must be from 0"},
+		"twice":            {session("a", "", turn("")) + session("a", "", turn("")), `agents.jsonl:2: session "a" stands in line 1 already`},
+		"undeclared":       {session("a", "", turn(`, "forks": ["b"]`)), `agents.jsonl:1: session "a" starts "b", which no line declares`},
+		"fork not last":    {session("a", "", turn(`, "forks": ["b"]`), turn("")), "in the background or in the last turn"},
+		"join too early":   {session("a", "", turn(`, "spawns": [{"children": ["b"], "join_at": 0}]`), turn("")), "join_at is 0"},
+		"no children":      {session("a", "", turn(`, "spawns": [{"children": []}]`)), "a spawn needs children"},
+		"spawn field":      {session("a", "", turn(`, "spawns": [{"child": "b"}]`)), `unknown field "child"`},
+		"spawned twice":    {session("a", "", turn(`, "spawns": ["b", "b"]`)) + session("b", "", turn("")), "starts a session twice in turn 0"},
 		"two parents": {
 			session("a", "", turn(`, "forks": ["c"]`)) + session("b", "", turn(`, "forks": ["c"]`)) + session("c", "", turn("")),
 			`agents.jsonl:2: session "b" forks "c", which "a" forks too`,
@@ -236,6 +238,49 @@ func TestBadDAGsAreRefusedLineByLine(t *testing.T) {
 				t.Errorf("got %v\nwant %s", err, c.want)
 			}
 		})
+	}
+}
+
+// A tree that no point could replay is refused when its file is read, by the line of its root: how large it is takes no longer to find than the file is long.
+func TestATreeThatIsTooLargeIsRefused(t *testing.T) {
+	chain := func(sessions, turns int, started string) string {
+		var text strings.Builder
+		text.WriteString("\n")
+		for i := range sessions {
+			start := ""
+			if i+1 < sessions {
+				start = fmt.Sprintf(`, "%s": ["s%d"]`, started, i+1)
+			}
+			turn := `{"messages": [{"role": "user", "content": "x"}]` + start + "}"
+			fmt.Fprintf(&text, `{"session_id": "s%d", "turns": [%s]}`+"\n", i, strings.TrimSuffix(strings.Repeat(turn+",", turns), ","))
+		}
+		return text.String()
+	}
+	refused := `agents.jsonl:2: the tree of session "s0" has more than 10000 turns, those of a session counted each time that it is started: let it start fewer, or cut it into several trees`
+	for name, c := range map[string]struct{ text, want string }{
+		"started twice each": {chain(40, 2, "spawns"), refused},
+		"2^64 turns":         {chain(65, 2, "spawns"), refused},
+		"one below another":  {chain(20_000, 1, "forks"), refused},
+		"one session":        {chain(1, 10_001, "spawns"), refused},
+		"just too large":     {chain(10_001, 1, "spawns"), refused},
+		"just small enough":  {chain(10_000, 1, "spawns"), ""},
+		"8190 turns":         {chain(12, 2, "spawns"), ""},
+		"16382 turns":        {chain(13, 2, "spawns"), refused},
+	} {
+		dag, err := dagOf(t, "agents.jsonl", c.text)
+		if got := fmt.Sprint(err); got != c.want && (c.want != "" || err != nil) {
+			t.Errorf("%s: got %.300s", name, got)
+		}
+		if err != nil {
+			continue
+		}
+		source, err := NewDAG(dag, chatSpec("shared"), Seed{}, Calibration{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := source.Session(measure.Measured, 0); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

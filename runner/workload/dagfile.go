@@ -72,6 +72,7 @@ type dagIndex struct {
 type dagNode struct {
 	name          string
 	line, entry   int64
+	turns         int     // of its own
 	starts, forks []int32 // all sessions that it starts, and those of them that it forks
 }
 
@@ -105,7 +106,7 @@ func (x *dagIndex) add(line int64, s *dagSession) error {
 	if x.links += len(starts); x.links > mostDAGLinks {
 		return fmt.Errorf("there are more than %d forks and spawns", mostDAGLinks)
 	}
-	x.nodes[own] = dagNode{s.ID, line, int64(len(x.order)), starts, forks}
+	x.nodes[own] = dagNode{s.ID, line, int64(len(x.order)), len(s.Turns), starts, forks}
 	x.order = append(x.order, own)
 	return nil
 }

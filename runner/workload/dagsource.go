@@ -129,14 +129,15 @@ type dagSaid struct {
 func (r *replay) session(s *dagSession, h []dagSaid) (*Session, error) {
 	session := &Session{}
 	opens := len(h) == 0
-	before := 0 // turns that the line does not have
+	h = slices.Clip(h) // from here on it is this session's own, and its turns share it
+	before := 0        // turns that the line does not have
 	if len(s.PreSpawns) > 0 {
 		forks, err := r.fork(s.PreSpawns, nil, 0)
 		if err != nil {
 			return nil, err
 		}
 		session.Turns = append(session.Turns, Turn{Forks: forks})
-		h = append(slices.Clip(h), dagSaid{})
+		h = append(h, dagSaid{})
 		before = 1
 	}
 	for i := range s.Turns {
@@ -151,7 +152,7 @@ func (r *replay) session(s *dagSession, h []dagSaid) (*Session, error) {
 		if opens && i == 0 {
 			said.nonce = r.writer.nonces.append(nil, at)
 		}
-		h = append(slices.Clip(h), said)
+		h = append(h, said)
 		forks, err := r.forks(s, i, h, before)
 		if err != nil {
 			return nil, err

@@ -102,6 +102,9 @@ func (p *prompt) setMessages(list json.RawMessage) error {
 	var inText string
 	if json.Unmarshal(list, &inText) == nil {
 		list = json.RawMessage(inText)
+		if err := input.Distinct(list); err != nil {
+			return fmt.Errorf("messages: %w", err)
+		}
 	}
 	var messages []json.RawMessage
 	if err := json.Unmarshal(list, &messages); err != nil {

@@ -85,7 +85,7 @@ func (b *Book[T]) opened() (File, error) {
 	case err == nil && !info.Mode().IsRegular():
 		err = fmt.Errorf("%s is no file: entries are read from it again and again", b.name)
 	case err == nil && b.marks != nil && (info.Size() != b.size || !info.ModTime().Equal(b.modified)):
-		err = fmt.Errorf("%s has changed since it was read", b.name)
+		err = b.compare(file, info.Size())
 	}
 	if err != nil {
 		file.Close()
@@ -93,6 +93,30 @@ func (b *Book[T]) opened() (File, error) {
 	}
 	b.size, b.modified = info.Size(), info.ModTime()
 	return file, nil
+}
+
+// compare is an error if a file with another size or time is another. One that was written anew as it was is the same.
+func (b *Book[T]) compare(file File, size int64) error {
+	digest := sha256.New()
+	if _, err := io.Copy(digest, io.NewSectionReader(file, 0, size)); err != nil {
+		return fmt.Errorf("reading %s again, which has changed since it was read: %w", b.name, err)
+	}
+	if sum := hex.EncodeToString(digest.Sum(nil)); sum != b.sum {
+		return fmt.Errorf("%s has changed since it was read: its SHA-256 was %s and is %s", b.name, b.sum, sum)
+	}
+	return nil
+}
+
+// Unchanged is an error if the file can't be opened any more, or is another than the one that was read. It looks at the file's size and time, and reads it
+// where one of them is another.
+func (b *Book[T]) Unchanged() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	file, err := b.opened()
+	if err != nil {
+		return err
+	}
+	return file.Close()
 }
 
 // scan finds the faults of the file and the places of its entries.
@@ -116,7 +140,11 @@ func (b *Book[T]) scan(source Source) error {
 		}
 		line = entry.Line + 1
 		b.mark(entry.Place)
-		switch _, fault := b.parse(entry); {
+		_, fault := b.parse(entry)
+		if fault == nil || errors.Is(fault, ErrSkipped) {
+			fault = cmp.Or(Distinct(entry.Text), fault)
+		}
+		switch {
 		case errors.Is(fault, ErrSkipped):
 			b.skipped++
 			continue

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 func numberOf(e Entry) (int, error) {
@@ -112,6 +113,55 @@ func TestAFileThatChangesIsNotReplayed(t *testing.T) {
 	}
 	if _, err := book.At(0); err == nil || !strings.Contains(err.Error(), "f has changed since it was read") {
 		t.Errorf("a changed file gives %v", err)
+	}
+}
+
+// A small file is kept whole, and then nothing but a look at the file itself tells that it was edited.
+func TestAFileThatChangesIsNoticed(t *testing.T) {
+	open := fileOf(t, "1\n2\n")
+	book, err := Read("f", open, JSONL{}, numberOf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := book.At(1); err != nil {
+		t.Fatal(err)
+	}
+	file, err := open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := file.(*os.File).Name()
+	file.Close()
+	write := func(content string, age time.Duration) {
+		t.Helper()
+		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(name, time.Time{}, time.Now().Add(-age)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("1\n2\n", time.Hour)
+	if err := book.Unchanged(); err != nil {
+		t.Errorf("written anew as it was: %v", err)
+	}
+	write("1\n3\n", time.Minute)
+	// printf '1\n2\n' | sha256sum; printf '1\n3\n' | sha256sum
+	want := "f has changed since it was read: its SHA-256 was a6e2b7a040683432de03a18fd8a1939a2fdf82585b364bfc874bdd4095c4cae1 and is 8391e9ff91c3c6402f9596a8c9e82d4ceaa7815687f5854f7e1a23b194be4968"
+	for range 2 {
+		if err := book.Unchanged(); err == nil || err.Error() != want {
+			t.Errorf("an edited file gives %v", err)
+		}
+	}
+	write("1\n2\n", time.Second)
+	if err := book.Unchanged(); err != nil {
+		t.Errorf("as it was again: %v", err)
+	}
+	if err := os.Remove(name); err != nil {
+		t.Fatal(err)
+	}
+	if err := book.Unchanged(); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a file that is gone gives %v", err)
 	}
 }
 

@@ -8,25 +8,30 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 )
 
 // CSV is a table whose first line names its columns. An entry's text is a JSON object of text by the name of its column. Empty lines are passed over.
-type CSV struct{}
+type CSV struct {
+	Needs []string // columns without which the file is no such table
+}
 
 // Read reads the header, from the start of the file whatever the place, and then rows.
-func (CSV) Read(source Source, from Place) (Reader, error) {
+func (c CSV) Read(source Source, from Place) (Reader, error) {
 	if from.Line == 0 {
 		from.Line = 1
-		t := &table{lines: lines{read: bufio.NewReaderSize(source.From, 1<<16), at: from}}
+		t := &table{lines: lines{read: bufio.NewReaderSize(source.From, 1<<16), at: from}, needs: c.Needs}
 		return t, t.header(&t.lines)
 	}
-	t := &table{lines: lines{read: bufio.NewReaderSize(source.From, 1<<16), at: from}}
+	t := &table{lines: lines{read: bufio.NewReaderSize(source.From, 1<<16), at: from}, rows: true}
 	return t, t.header(&lines{read: bufio.NewReader(io.NewSectionReader(source.File, 0, source.Size))})
 }
 
 type table struct {
 	lines
 	columns []string
+	needs   []string
+	rows    bool // there is one
 }
 
 // header reads the names of the columns from the first row of l.
@@ -42,9 +47,14 @@ func (t *table) header(l *lines) error {
 	seen := map[string]bool{}
 	for _, name := range row.fields {
 		if seen[name] {
-			return fmt.Errorf("two columns are called %q", name)
+			return fmt.Errorf("two columns are called %q", short(name))
 		}
 		seen[name] = true
+	}
+	for _, name := range t.needs {
+		if !seen[name] {
+			return fmt.Errorf("the header has no column %q: the first line must name the columns, and it names %q", name, short(strings.Join(row.fields, ",")))
+		}
 	}
 	t.columns = row.fields
 	return nil
@@ -53,9 +63,13 @@ func (t *table) header(l *lines) error {
 // Next gives the next row.
 func (t *table) Next() (Entry, error) {
 	row, err := t.row()
-	if err != nil {
+	switch {
+	case err == io.EOF && !t.rows:
+		return Entry{}, errors.New("there is no row below the header")
+	case err != nil:
 		return Entry{Place: row.Place}, err
 	}
+	t.rows = true
 	if len(row.fields) != len(t.columns) {
 		return Entry{Place: row.Place}, fmt.Errorf("the row has %d fields, and the header %d", len(row.fields), len(t.columns))
 	}

@@ -52,11 +52,24 @@ func TestFaultsOfATable(t *testing.T) {
 		"n,m\n1,a\"b\"\n":                        "t:2: column 4: bare \" in non-quoted-field",
 		"n,m\n1,\"b\n2,c\n":                      "t:2: column 5: extraneous or missing \" in quoted-field",
 		"":                                       "t:1: the file is empty",
-		"n,m\n":                                  "t:1: the file is empty",
+		"n,m\n":                                  "t:1: there is no row below the header",
+		strings.Repeat("n", 9000):                "t:1: there is no row below the header",
 	} {
 		_, err := Read("t", fileOf(t, content), CSV{}, cellsOf)
 		if err == nil || err.Error() != want {
 			t.Errorf("%q gives %v, want %s", content, err, want)
+		}
+	}
+}
+
+func TestATableNeedsItsColumns(t *testing.T) {
+	for content, want := range map[string]string{
+		"m,o\n1,2\n":                 `t:1: the header has no column "n": the first line must name the columns, and it names "m,o"`,
+		strings.Repeat("x", 100_000): `t:1: the header has no column "n": the first line must name the columns, and it names "` + strings.Repeat("x", 60) + `…"`,
+	} {
+		_, err := Read("t", fileOf(t, content), CSV{Needs: []string{"n"}}, cellsOf)
+		if err == nil || err.Error() != want {
+			t.Errorf("%.20q gives %v, want %s", content, err, want)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 // BurstGPT is the trace of that name, a CSV file with a header. Times are in seconds. Nothing is known of prompts but their lengths, so none shares
 // anything with another.
 func BurstGPT() Format {
-	return Format{Name: "burstgpt", Entries: input.CSV{}, Parse: func(entry input.Entry) (*Session, error) {
+	return Format{Name: "burstgpt", Entries: input.CSV{Needs: columns}, Parse: func(entry input.Entry) (*Session, error) {
 		var row burstGPT
 		if err := decode(entry.Text, &row); err != nil {
 			return nil, err
@@ -19,6 +19,9 @@ func BurstGPT() Format {
 		return row.session()
 	}}
 }
+
+// columns are those that every row needs.
+var columns = []string{"Timestamp", "Request tokens", "Response tokens"}
 
 type burstGPT struct {
 	Timestamp      *number `json:"Timestamp"` // seconds
