@@ -30,6 +30,7 @@ type execution struct {
 	index    int             // of the next measurement among total
 	total    int
 	notes    []string
+	left     []string // see [results.Execution]
 }
 
 // Execute measures what the run does not have yet, in the plan's order, and stores each measurement when it has ended and each trial's verdict when
@@ -103,7 +104,7 @@ func (e *execution) end(status results.Status) error {
 	return e.run.Update(func(m *results.Manifest) {
 		now := time.Now().UTC()
 		last := &m.Executions[len(m.Executions)-1]
-		m.Status, last.Status, last.EndedAt, last.Notes = status, status, &now, e.notes
+		m.Status, last.Status, last.EndedAt, last.Notes, last.Left = status, status, &now, e.notes, e.left
 	})
 }
 

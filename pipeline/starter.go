@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"sweetspot/runner/measure"
@@ -97,14 +98,27 @@ func (s *starter) measured(job Job) {
 // crashed clears up after a service that ended by itself.
 func (s *starter) crashed(ctx context.Context) {
 	err := s.service.Err()
-	_, _ = guarded(func() (Service, error) { return nil, s.service.Stop(ctx) }) // it says the same
+	_, stopped := guarded(func() (Service, error) { return nil, s.service.Stop(ctx) }) // it says the same
+	s.mayBeLeft(stopped)
 	s.service = nil
 	if s.crashes++; s.crashes == mostCrashes {
 		s.err = fmt.Errorf("the service is not started again: it ended by itself %d times in a row: %w", s.crashes, err)
 	}
 }
 
-// stop ends the service, if it runs. That it does not end well is told and fails nothing: its points are measured.
+// mayBeLeft takes note of a service of which, by the error of its start or stop, something may be left: it may go on costing money.
+func (s *starter) mayBeLeft(err error) {
+	var left interface {
+		error
+		MayBeLeft()
+	}
+	if errors.As(err, &left) {
+		s.note("stopping the service: " + left.Error())
+		s.left = append(s.left, left.Error())
+	}
+}
+
+// stop ends the service, if it runs. That it does not end well is told and fails no point: they are measured.
 func (s *starter) stop(ctx context.Context) error {
 	if s.service != nil && s.service.Err() != nil {
 		s.crashed(ctx) // its point says so
@@ -117,8 +131,9 @@ func (s *starter) end(ctx context.Context) {
 	if s.service == nil {
 		return
 	}
+	before := len(s.left)
 	_, err := guarded(func() (Service, error) { return nil, s.service.Stop(ctx) })
-	if err != nil {
+	if s.mayBeLeft(err); err != nil && len(s.left) == before {
 		s.note(fmt.Sprintf("stopping the service: %v", err))
 	}
 	s.service = nil

@@ -34,7 +34,7 @@ func (runCmd) Help() string {
 	return `Each trial's points are driven one after the other, each drained before the next; a point that fails is kept with its reason and the run goes on.
 Results are stored below the store as they come. The first interrupt ends the point after what is in flight, and stores it; the second ends at once.
 
-Exit codes: 0; 1 a point is incomplete or has no ok request, or there is no winner; 2 usage, or an invalid preset;
+Exit codes: 0; 1 a point is incomplete or has no ok request, there is no winner, or a service may not be down; 2 usage, or an invalid preset;
 3 a --require is not met, or with --strict, the winner does not meet the limits; 130 interrupted.
 
 A preset can have sweetspot start commands with your rights (service: process; validate and plan show them) and send requests anywhere, with the
@@ -71,7 +71,17 @@ func (c *runCmd) Run(ctx context.Context, p *process) error {
 	if err := p.printResult(document, c.JSON); err != nil {
 		return err
 	}
-	return verdictExit(document, c.Strict)
+	return leftExit(verdictExit(document, c.Strict), writer.Manifest().Executions)
+}
+
+// leftExit is the error of a command of whose services something may be left, which a script must see: it may go on costing money. An interrupt counts more.
+func leftExit(err error, executions []results.Execution) error {
+	left := executions[len(executions)-1].Left
+	var e exit
+	if len(left) == 0 || errors.As(err, &e) && e.code == exitInterrupted {
+		return err
+	}
+	return exit{exitFailed, fmt.Errorf("something of a service may be left, which may go on costing money: %s", strings.Join(left, "; "))}
 }
 
 // secretsOf are what must not reach any text: the values that the preset names, and what of the environment its commands inherit.

@@ -87,6 +87,7 @@ type Execution struct {
 	ClockID     string     `json:"clock_id"`       // instants of rows with the same clock_id can be compared
 	ClockZero   time.Time  `json:"clock_zero_utc"` // when that clock read zero, as the wall clock saw it
 	Notes       []string   `json:"notes"`          // what the person was told beside the figures
+	Left        []string   `json:"left,omitempty"` // why something of a service may be left that was to be stopped
 }
 
 // Host is the machine that the load came from.

@@ -42,7 +42,10 @@ func launch(ctx context.Context, spec *schema.Process, o Options) (*Service, err
 	}
 	s.child = running
 	if err := s.comeUp(ctx, spec, running, port); err != nil {
-		_ = running.stop(ctx) // what there is to say of it is said
+		var left *Left // what else there is to say of it is said
+		if errors.As(running.stop(ctx), &left) {
+			err = fmt.Errorf("%w; %w", err, left)
+		}
 		return nil, err
 	}
 	took := time.Since(began)

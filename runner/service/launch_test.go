@@ -3,6 +3,7 @@ package service
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -250,6 +251,47 @@ func TestAnInterruptedStartLeavesNothing(t *testing.T) {
 	_, err := Start(ctx, schema.Service{Process: served("load")}, o)
 	if err == nil || !strings.Contains(err.Error(), "waiting for it to be ready: context canceled") {
 		t.Errorf("got %v", err)
+	}
+	noneLeft(t, mark)
+}
+
+func TestWhatAKilledSupervisorLeavesIsEnded(t *testing.T) {
+	for _, what := range []string{"serve-with-family", "bring-up"} {
+		t.Run(what, func(t *testing.T) {
+			mark := markOf(t)
+			witness := filepath.Join(t.TempDir(), "taken-down")
+			spec := served(what)
+			if what == "bring-up" {
+				spec = broughtUp(append(self("take-down"), witness, "${OUTPUT}"))
+			}
+			s := launched(t, spec, marked(t, mark))
+			if err := syscall.Kill(s.child.(*supervised).pid(), syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			<-s.Over()
+			if err := s.Stop(context.Background()); err == nil || !strings.Contains(err.Error(), "its supervisor was ended") {
+				t.Errorf("stopped with %v", err)
+			}
+			if left := processesOf(mark); len(left) > 0 { // at once: the next service is started now
+				t.Errorf("processes are left: %v", left)
+			}
+			if what == "bring-up" && readFile(t, witness) != "job-17" {
+				t.Errorf("it was taken down with %q", readFile(t, witness))
+			}
+		})
+	}
+}
+
+func TestAKilledSupervisorsStopCommandThatFailsIsToldBesideTheCrash(t *testing.T) {
+	mark := markOf(t)
+	s := launched(t, broughtUp(self("nothing")), marked(t, mark))
+	if err := syscall.Kill(s.child.(*supervised).pid(), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	<-s.Over()
+	var left *Left
+	if err := s.Stop(context.Background()); !errors.As(err, &left) || left.Error() != "the command that stops the service: exit status 1" {
+		t.Errorf("stopped with %v", err)
 	}
 	noneLeft(t, mark)
 }

@@ -57,8 +57,8 @@ func (p *process) start() error {
 func (p *process) wait() {
 	p.err = p.command.Wait()
 	p.signal(syscall.SIGKILL) // what it may have left in its group
-	p.output.close()
 	p.onEnd()
+	p.output.close()
 	close(p.done)
 }
 

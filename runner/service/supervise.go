@@ -33,11 +33,13 @@ type line struct {
 	Words []string `json:"words"`
 }
 
-// report is what a supervisor says, as lines of JSON on its standard output. One of its fields is set.
+// report is what a supervisor says, as lines of JSON on its standard output. One of its fields is set, or Up beside Down.
 type report struct {
 	Started  int     `json:"started,omitempty"`  // the process of the command
 	Returned *string `json:"returned,omitempty"` // the end of what the command that returns wrote, once it has, without fault
 	Ended    string  `json:"ended,omitempty"`    // how the command ended by itself, or why it could not be started
+	Down     bool    `json:"down,omitempty"`     // the command that stops the service was run
+	Up       string  `json:"up,omitempty"`       // why the service may not be down after it
 	Left     []int   `json:"left,omitempty"`     // processes that could not be ended
 }
 
@@ -50,6 +52,9 @@ const (
 
 // mostOutput is how much of the end of what a command that returns wrote is kept.
 const mostOutput = 64 << 10
+
+// stopFault begins what is said of the command that stops a service, where that went wrong.
+const stopFault = "the command that stops the service"
 
 var stopSignals = map[string]syscall.Signal{
 	"TERM": syscall.SIGTERM, "INT": syscall.SIGINT, "QUIT": syscall.SIGQUIT, "HUP": syscall.SIGHUP, "KILL": syscall.SIGKILL,
@@ -153,15 +158,17 @@ func (s *supervisor) takeDown(returned string) {
 	}
 	pid, _, err := s.start(s.orders.Stop.with(returned), false)
 	if err != nil {
-		s.say(report{Ended: "the command that stops the service: " + err.Error()})
+		s.say(report{Down: true, Up: stopFault + ": " + err.Error()})
 		return
 	}
 	gone := s.wait(time.Duration(s.orders.Grace), false, func() bool { return s.hasEnded(pid) })
 	switch status := s.ended[pid]; {
 	case !gone:
-		s.say(report{Ended: "the command that stops the service did not return after " + time.Duration(s.orders.Grace).String()})
+		s.say(report{Down: true, Up: stopFault + " did not return after " + time.Duration(s.orders.Grace).String()})
 	case status.ExitStatus() != 0:
-		s.say(report{Ended: "the command that stops the service: " + describe(status)})
+		s.say(report{Down: true, Up: stopFault + ": " + describe(status)})
+	default:
+		s.say(report{Down: true})
 	}
 }
 

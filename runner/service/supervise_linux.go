@@ -62,3 +62,23 @@ func parentOf(pid int) (parent int, alive bool) {
 	parent, err = strconv.Atoi(string(fields[1]))
 	return parent, err == nil
 }
+
+// carrying lists the processes, those that have ended left out, in whose environment a variable stood when they were started, NAME=VALUE.
+func carrying(variable string) []int {
+	entries, _ := os.ReadDir("/proc") // without it nothing is found
+	var found []int
+	for _, entry := range entries {
+		pid, err := strconv.Atoi(entry.Name())
+		if err != nil {
+			continue
+		}
+		environ, err := os.ReadFile("/proc/" + entry.Name() + "/environ")
+		if err != nil || !bytes.Contains(append([]byte{0}, environ...), []byte("\x00"+variable+"\x00")) {
+			continue
+		}
+		if _, alive := parentOf(pid); alive {
+			found = append(found, pid)
+		}
+	}
+	return found
+}

@@ -18,3 +18,6 @@ func nothingBelow(known []int) bool { return len(known) == 0 }
 
 // below gives the groups that are known, as a signal is sent to a group: what left them is not found.
 func below(known []int) []int { return groups(known) }
+
+// carrying finds nothing: here other processes' environments can't be read.
+func carrying(string) []int { return nil }

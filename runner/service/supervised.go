@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
-	"syscall"
 	"time"
 )
 
@@ -14,6 +14,8 @@ import (
 type supervised struct {
 	*process // the supervisor
 	command  *output
+	what     orders
+	mark     string // in the environment of every process that comes of the command
 
 	started chan struct{} // closed when the command runs
 	back    chan struct{} // closed when the command that returns has
@@ -23,12 +25,16 @@ type supervised struct {
 	group    int    // of the command
 	returned string // what the command that returns wrote
 	fault    string // how the command ended by itself, or what went wrong with the stop
+	down     bool   // the command that stops the service was run
+	up       string // why something of the service may be left
 	left     []int
 }
 
 // supervise starts a supervisor with its orders. It returns at once.
 func supervise(argv []string, what orders, out *output) (*supervised, error) {
-	s := &supervised{command: out, started: make(chan struct{}), back: make(chan struct{}), gone: make(chan struct{})}
+	mark := newMark()
+	what.Env = append(slices.Clone(what.Env), mark)
+	s := &supervised{command: out, what: what, mark: mark, started: make(chan struct{}), back: make(chan struct{}), gone: make(chan struct{})}
 	var err error
 	if s.process, err = newProcess(argv, out, &lines{each: s.hear}); err == nil {
 		grace, stopping := time.Duration(what.Grace), time.Second
@@ -67,6 +73,8 @@ func (s *supervised) hear(line []byte) {
 			s.fault = said.Ended
 		}
 		closeOnce(s.gone)
+	case said.Down:
+		s.down, s.up = true, said.Up
 	case len(said.Left) > 0:
 		s.left = said.Left
 	}
@@ -75,8 +83,12 @@ func (s *supervised) hear(line []byte) {
 // close is the supervisor's end.
 func (s *supervised) close() {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	closeOnce(s.gone)
+	orphaned := s.process.err != nil && s.group > 0 && s.left == nil
+	s.mu.Unlock()
+	if orphaned { // the supervisor was killed
+		s.takeOver()
+	}
 }
 
 // closeOnce closes a channel that is closed by one goroutine at a time.
@@ -127,14 +139,14 @@ func (s *supervised) stop(ctx context.Context) error {
 	err := s.process.stop(ctx)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.err != nil && s.group > 0 && s.left == nil {
-		_ = syscall.Kill(-s.group, syscall.SIGKILL) // the supervisor was killed
-	}
+	left := s.mayBeLeft()
 	switch {
+	case crashed != nil && left != nil:
+		return fmt.Errorf("%w; %w", crashed, left)
 	case crashed != nil:
 		return crashed
-	case s.left != nil:
-		return fmt.Errorf("processes %v could not be killed: they may wait for a device", s.left)
+	case left != nil:
+		return left
 	case s.fault != "":
 		return errors.New(s.fault)
 	}
