@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -485,5 +486,28 @@ func TestAnotherFileIsNamedWithItsDigests(t *testing.T) {
 	want := "its trial 1, baseline, was begun with a file whose SHA-256 is " + was + ", and that of asked.jsonl is " + is
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %s", err, want)
+	}
+}
+
+// maybeUp is the error of a stop that may have left something.
+type maybeUp struct{}
+
+func (maybeUp) Error() string { return "the command that stops the service: exit status 1" }
+func (maybeUp) MayBeLeft()    {}
+
+func TestAServiceThatMayNotBeDownIsKeptWithTheRun(t *testing.T) {
+	for _, fault := range []error{maybeUp{}, errors.New("another fault")} {
+		plan, run := newRun(t, chat())
+		w := newWorld()
+		w.stopFault = fault
+		execute(t, plan, run, w.deps(), results.Completed)
+		last := run.Manifest().Executions[0]
+		want := "stopping the service: " + fault.Error()
+		if !slices.Contains(last.Notes, want) {
+			t.Errorf("notes %q", last.Notes)
+		}
+		if _, up := fault.(maybeUp); up != (len(last.Left) > 0) || up && last.Left[0] != fault.Error() {
+			t.Errorf("%v: left %q", fault, last.Left)
+		}
 	}
 }

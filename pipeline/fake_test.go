@@ -20,6 +20,7 @@ type world struct {
 	stop chan struct{}
 
 	start     func(schema.Service) error
+	stopFault error // of every stop
 	preflight func(Job) (Preflight, error)
 	measure   func(Job, func(*measure.Record)) (measure.Outcome, error) // nil: driven
 }
@@ -37,7 +38,7 @@ type fakeService struct {
 
 func (s fakeService) Stop(context.Context) error {
 	s.happened("stop %s", s.url)
-	return nil
+	return s.stopFault
 }
 
 func (s fakeService) Err() error            { return nil }

@@ -127,25 +127,48 @@ func (w *Writer) Update(change func(*Manifest)) error {
 // requests, if there was one, has served its purpose and is removed. Keys of point name the measurement.
 func (w *Writer) WritePoint(point measure.Point, records []measure.Record, samples []measure.Sample, gpus ...measure.GPUSample) error {
 	m := MeasurementOf(point.Keys)
-	if err := writeTable(w, Requests, m.file(string(Requests), ".parquet"), requestRows(point.Keys, records)); err != nil {
-		return err
-	}
+	tables := []func() error{func() error {
+		return writeTable(w, Requests, m.file(string(Requests), ".parquet"), requestRows(point.Keys, records))
+	}}
 	if len(samples) > 0 {
-		if err := writeTable(w, ServerMetrics, m.file(string(ServerMetrics), ".parquet"), metricRows(point.Keys, samples)); err != nil {
-			return err
-		}
+		tables = append(tables, func() error {
+			return writeTable(w, ServerMetrics, m.file(string(ServerMetrics), ".parquet"), metricRows(point.Keys, samples))
+		})
 	}
 	if len(gpus) > 0 {
-		if err := writeTable(w, GPU, m.file(string(GPU), ".parquet"), gpuRows(point.Keys, gpus)); err != nil {
-			return err
-		}
+		tables = append(tables, func() error {
+			return writeTable(w, GPU, m.file(string(GPU), ".parquet"), gpuRows(point.Keys, gpus))
+		})
 	}
-	if err := writeTable(w, Points, m.file(string(Points), ".parquet"), slices.Values([]measure.Point{point})); err != nil {
+	tables = append(tables, func() error {
+		return writeTable(w, Points, m.file(string(Points), ".parquet"), slices.Values([]measure.Point{point}))
+	})
+	if err := w.makingRoom(m, tables); err != nil {
 		return err
 	}
 	err := os.Remove(w.path(m.file(partial, streamEnding)))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("removing the stream of a stored measurement: %w", err)
+	}
+	return nil
+}
+
+// makingRoom writes the tables of a measurement in order. Where the disk is full it empties the measurement's stream once, whose requests are among the tables, and
+// goes on with the one that did not fit. The empty stream stays until the measurement is there: it says that the attempt is used up.
+func (w *Writer) makingRoom(m Measurement, tables []func() error) error {
+	emptied := false
+	for next := 0; next < len(tables); {
+		err := tables[next]()
+		switch {
+		case err == nil:
+			next++
+		case !errors.Is(err, syscall.ENOSPC):
+			return err
+		case emptied || os.Truncate(w.path(m.file(partial, streamEnding)), 0) != nil:
+			return fmt.Errorf("%w: free space, then go on with --resume %s", err, w.ID())
+		default:
+			emptied = true
+		}
 	}
 	return nil
 }
