@@ -49,6 +49,8 @@ func condense(cells []any, count bool) any {
 			sum += n
 		}
 		return sum
+	case []int64:
+		return sumEach(asType[[]int64](cells))
 	case bool:
 		return slices.Contains(asType[bool](cells), true)
 	case *string:
@@ -71,6 +73,20 @@ func sum(counts []*int64) *int64 {
 		all += *n
 	}
 	return &all
+}
+
+// sumEach adds counts up place by place; where repeats have not equally many, what they count is not the same, and there is none.
+func sumEach(counts [][]int64) []int64 {
+	all := slices.Clone(counts[0])
+	for _, more := range counts[1:] {
+		if len(more) != len(all) {
+			return nil
+		}
+		for i, n := range more {
+			all[i] += n
+		}
+	}
+	return all
 }
 
 func asType[T any](cells []any) []T {

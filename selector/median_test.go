@@ -3,6 +3,7 @@ package selector
 import (
 	"math"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -49,11 +50,30 @@ func summed(a, b *int64) *int64 {
 	return ref(*a + *b)
 }
 
+func TestCountsOfAddressesAddUpOneByOne(t *testing.T) {
+	with := func(issued ...int64) measure.Point {
+		var p measure.Point
+		p.URLIssued = issued
+		return p
+	}
+	for _, test := range []struct {
+		repeats []measure.Point
+		want    []int64
+	}{
+		{[]measure.Point{with(1, 2), with(10, 20), with(100, 200)}, []int64{111, 222}},
+		{[]measure.Point{with(1, 2), with(10)}, nil},
+	} {
+		if got := Medians(test.repeats).URLIssued; !slices.Equal(got, test.want) {
+			t.Errorf("%v, want %v", got, test.want)
+		}
+	}
+}
+
 // A column of a type that nobody thought of would silently take the first repeat's value.
 func TestMediansKnowEveryColumn(t *testing.T) {
 	for _, c := range measure.Columns(reflect.TypeFor[measure.Point]()) {
 		switch c.Type.String() {
-		case "*float64", "*int64", "int64", "bool", "*string", "string", "measure.PointStatus", "clock.Instant":
+		case "*float64", "*int64", "int64", "[]int64", "bool", "*string", "string", "measure.PointStatus", "clock.Instant":
 		default:
 			t.Errorf("column %s is of type %v", c.Name, c.Type)
 		}
