@@ -52,15 +52,23 @@ func writeGroups[T any](w io.Writer, l layout, rows iter.Seq[T]) error {
 	if err != nil {
 		return err
 	}
+	if err := writeBatches(l, rows, out.Write); err != nil {
+		return err
+	}
+	return out.Close()
+}
+
+// writeBatches hands rows to write, a group at a time.
+func writeBatches[T any](l layout, rows iter.Seq[T], write func(arrow.Record) error) error {
 	for group := range groups(rows, rowsPerGroup) {
 		batch := encode(l, group)
-		err := out.Write(batch)
+		err := write(batch)
 		batch.Release()
 		if err != nil {
 			return err
 		}
 	}
-	return out.Close()
+	return nil
 }
 
 // parquetProperties compresses every column and gives a dictionary to those of text, which repeat.
