@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"sweetspot/runner/disk"
+	"sweetspot/runner/measure"
 )
 
 // Unknown is the status of a run whose manifest can't be read. It is never stored.
@@ -90,6 +91,7 @@ type check struct {
 // missed on one side alone.
 func (c *check) look() {
 	points := c.measurements(Points)
+	gpus := c.measurements(GPU)
 	metrics := c.measurements(ServerMetrics)
 	requests := c.measurements(Requests)
 	c.readSums()
@@ -97,7 +99,8 @@ func (c *check) look() {
 	c.found.Tables = append(c.found.Tables, counted)
 	c.found.Tables = append(c.found.Tables, c.requests(requests, points))
 	c.found.Tables = append(c.found.Tables, c.trials())
-	c.found.Tables = append(c.found.Tables, c.serverMetrics(metrics, points))
+	c.found.Tables = append(c.found.Tables, beside(c, ServerMetrics, metrics, points, "metrics", func(row measure.MetricRow) measure.Keys { return row.Keys }))
+	c.found.Tables = append(c.found.Tables, beside(c, GPU, gpus, points, "readings", func(row measure.GPURow) measure.Keys { return row.Keys }))
 	c.partial()
 	c.others()
 	c.listed()
@@ -184,7 +187,7 @@ func (c *check) isUnnamed(name string) bool {
 func (c *check) others() {
 	for name := range c.sums {
 		folder, _, _ := strings.Cut(name, "/")
-		if slices.Contains([]Table{Requests, Points, Trials, ServerMetrics}, Table(folder)) || !filepath.IsLocal(name) || c.isBroken(name) || !c.run.has(name) {
+		if slices.Contains([]Table{Requests, Points, Trials, ServerMetrics, GPU}, Table(folder)) || !filepath.IsLocal(name) || c.isBroken(name) || !c.run.has(name) {
 			continue
 		}
 		if err := c.sums.verify(c.run, name); err != nil {

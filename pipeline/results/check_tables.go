@@ -76,16 +76,17 @@ type tallied struct {
 }
 
 func (c *check) tallyOf(m Measurement) (t tally, err error) {
-	for row, err := range storedWith[measure.RequestRow](c.run, m.file(string(Requests), ".parquet"), c.sums) {
+	name := m.file(string(Requests), ".parquet")
+	for row, err := range storedWith[measure.RequestRow](c.run, name, c.sums) {
 		if err != nil {
 			return t, err
 		}
 		t.rows++
 		if MeasurementOf(row.Keys) != m {
-			return t, fmt.Errorf("its row %d is of measurement %s", t.rows, MeasurementOf(row.Keys))
+			return t, fmt.Errorf("reading %s: its row %d is of measurement %s", c.run.path(name), t.rows, MeasurementOf(row.Keys))
 		}
 		if err := t.add(&row.Record); err != nil {
-			return t, fmt.Errorf("its row %d: %w", t.rows, err)
+			return t, fmt.Errorf("reading %s: its row %d: %w", c.run.path(name), t.rows, err)
 		}
 	}
 	return t, nil
@@ -152,13 +153,14 @@ func (c *check) requests(listed, points []Measurement) Counted {
 	return counted
 }
 
-func (c *check) serverMetrics(listed, points []Measurement) Counted {
-	counted := Counted{Table: ServerMetrics, Files: len(listed)}
+// beside reads a table that a measurement need not have. What its rows are is told of one where there is no point.
+func beside[T any](c *check, table Table, listed, points []Measurement, what string, keys func(T) measure.Keys) Counted {
+	counted := Counted{Table: table, Files: len(listed)}
 	for _, m := range listed {
-		name := m.file(string(ServerMetrics), ".parquet")
-		n, err := rowsOf(storedWith[measure.MetricRow](c.run, name, c.sums), func(row measure.MetricRow) bool { return MeasurementOf(row.Keys) == m })
+		name := m.file(string(table), ".parquet")
+		n, err := rowsOf(storedWith[T](c.run, name, c.sums), func(row T) bool { return MeasurementOf(keys(row)) == m })
 		if err == nil && !slices.Contains(points, m) && c.found.Status != Running {
-			err = errors.New("it has metrics without a point: the process ended between the two files; resuming the run keeps them in partial/")
+			err = fmt.Errorf("it has %s without a point: the process ended between the two files; resuming the run keeps them in partial/", what)
 		}
 		if err != nil {
 			c.broken(name, err)

@@ -68,6 +68,9 @@ func readAll(run *Run) (points []measure.Point, broken []error) {
 		for _, err := range run.ServerMetrics(m) {
 			broken = append(broken, err)
 		}
+		for _, err := range run.GPU(m) {
+			broken = append(broken, err)
+		}
 	}
 	listed, err := run.Partial()
 	broken = append(broken, err)
@@ -83,7 +86,7 @@ func readAll(run *Run) (points []measure.Point, broken []error) {
 func TestADamagedFileIsNeverReadAsWhole(t *testing.T) {
 	w := damaged(t)
 	names := resultFiles(t, w.Dir())
-	if len(names) != 8 {
+	if len(names) != 10 {
 		t.Fatalf("the run has %d files: %v", len(names), names)
 	}
 	if points, broken := readAll(w.Run); len(points) != 2 || len(broken) != 0 {
@@ -221,7 +224,7 @@ func TestAStreamOfAnotherVersionIsKept(t *testing.T) {
 	whole(t, w.Dir())
 }
 
-// What stands in rows and not in bytes: checksums are right, and the files do not belong together.
+// What stands in rows and not in bytes: checksums are right, and the files do not belong together. It is measured again.
 func TestRowsThatDoNotMatchAreNamed(t *testing.T) {
 	n := int64(4)
 	for name, c := range map[string]struct {
@@ -244,6 +247,36 @@ func TestRowsThatDoNotMatchAreNamed(t *testing.T) {
 		if err != nil || len(found.Broken) != 1 || !strings.Contains(found.Broken[0].Why, c.why) {
 			t.Errorf("%s: %v, %v", name, found.Broken, err)
 		}
+		done, broken := w.Completed()
+		wantBroken(t, broken, w.path(found.Broken[0].File), c.why)
+		if len(done) != 0 {
+			t.Errorf("%s: completed %v", name, done)
+		}
+	}
+}
+
+// Whatever bit of a manifest is another, it is noticed, in its checksum and beside it.
+func TestEveryChangeOfAManifestIsNoticed(t *testing.T) {
+	w := newRun(t)
+	text, err := os.ReadFile(w.path(manifestFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := decodeManifest(text); err != nil {
+		t.Fatal(err)
+	}
+	for at := range text {
+		for bit := range 8 {
+			changed := bytes.Clone(text)
+			changed[at] ^= 1 << bit
+			if _, err := decodeManifest(changed); err == nil {
+				t.Errorf("bit %d of byte %d: %q is read", bit, at, changed[max(0, at-20):at+1])
+			}
+		}
+	}
+	before, _, _ := bytes.Cut(text, []byte(sealBegin))
+	if _, err := decodeManifest(append(before, "\n}\n"...)); err != nil {
+		t.Errorf("without the field, as an earlier sweetspot wrote it: %v", err)
 	}
 }
 

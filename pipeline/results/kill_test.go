@@ -16,7 +16,7 @@ import (
 	"sweetspot/schema"
 )
 
-// measured stores a measurement whose point is computed from its n requests, with metrics of the service.
+// measured stores a measurement whose point is computed from its n requests, with metrics of the service and a reading of a GPU.
 func measured(t testing.TB, w *Writer, point string, attempt, n int64) measure.Point {
 	t.Helper()
 	level, value := int64(4), 2.0
@@ -25,7 +25,7 @@ func measured(t testing.TB, w *Writer, point string, attempt, n int64) measure.P
 		schema.PointLoad{Concurrency: &level}, schema.Limits{TTFTStat: "p50"})
 	row.Keys = keys(w.Run, point, 0, attempt)
 	samples := []measure.Sample{{At: clock.Instant(1e9), Metric: "vllm:num_requests_running", Kind: "gauge", Value: &value}}
-	if err := w.WritePoint(row, made, samples); err != nil {
+	if err := w.WritePoint(row, made, samples, measure.GPUSample{At: clock.Instant(1e9)}); err != nil {
 		t.Fatal(err)
 	}
 	return row
@@ -153,7 +153,7 @@ func TestAKillAtEveryStageOfStoring(t *testing.T) {
 	for _, f := range files {
 		names = append(names, filepath.Dir(f.name))
 	}
-	if want := []string{string(Requests), string(ServerMetrics), string(Points), string(Trials)}; !slices.Equal(names, want) {
+	if want := []string{string(Requests), string(ServerMetrics), string(GPU), string(Points), string(Trials)}; !slices.Equal(names, want) {
 		t.Fatalf("files were written to %v, want %v", names, want)
 	}
 	for seed := range uint64(2) {
@@ -165,7 +165,7 @@ func TestAKillAtEveryStageOfStoring(t *testing.T) {
 				}
 				t.Run(fmt.Sprintf("seed %d, %s, %s", seed, names[at], s.name), func(t *testing.T) {
 					t.Parallel()
-					checkKilledAt(t, killedAt(t, before, files, at, s), at > 2 || at == 2 && s.named, at > 0 || s.named)
+					checkKilledAt(t, killedAt(t, before, files, at, s), at > 3 || at == 3 && s.named, at > 0 || s.named)
 				})
 			}
 		}

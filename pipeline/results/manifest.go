@@ -104,7 +104,7 @@ func writeManifest(dir string, m Manifest) error {
 		return fmt.Errorf("writing the manifest of run %s: %w", m.RunID, err)
 	}
 	return replace(filepath.Join(dir, manifestFile), func(w io.Writer) error {
-		_, err := w.Write(append(text, '\n'))
+		_, err := w.Write(sealed(text))
 		return err
 	})
 }
@@ -140,6 +140,9 @@ func decodeManifest(text []byte) (m Manifest, err error) {
 	}
 	if *version.SchemaVersion != SchemaVersion {
 		return m, fmt.Errorf("its results schema is version %d; this sweetspot reads version %d", *version.SchemaVersion, SchemaVersion)
+	}
+	if err := checkSeal(text); err != nil {
+		return m, err
 	}
 	if err := json.Unmarshal(text, &m); err != nil {
 		return Manifest{}, fmt.Errorf("it is corrupt: %w", err)

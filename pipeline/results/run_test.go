@@ -53,7 +53,7 @@ func newRun(t *testing.T) *Writer {
 
 func writePoint(t *testing.T, w *Writer, keys measure.Keys, status measure.PointStatus, n int64) {
 	t.Helper()
-	if err := w.WritePoint(measure.Point{Keys: keys, Status: status}, records(n), nil); err != nil {
+	if err := w.WritePoint(measure.Point{Keys: keys, Status: status, Counts: measure.Counts{Issued: n, OK: n}}, records(n), nil); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -222,8 +222,8 @@ func ifStored[T any](r *Run, name string) iter.Seq2[T, error] {
 	}
 }
 
-// Completed gives the measurements that need not be made again: those whose point is completed and whose files are whole. Files that are not
-// are named.
+// Completed gives the measurements that need not be made again: those whose point is completed, whose files are whole, and whose requests are what the point
+// counts. Files that are not are named.
 func (r *Run) Completed() (done map[PointRepeat]measure.Point, broken []error) {
 	done = map[PointRepeat]measure.Point{}
 	rows, broken := r.Points()
@@ -231,13 +231,18 @@ func (r *Run) Completed() (done map[PointRepeat]measure.Point, broken []error) {
 	if err != nil {
 		return done, append(broken, err)
 	}
+	c := &check{run: r, sums: sums, tallies: map[Measurement]tallied{}}
 	for _, row := range rows {
 		if row.Status != measure.PointCompleted {
 			continue
 		}
 		m := MeasurementOf(row.Keys)
-		if err := sums.verify(r, m.file(string(Requests), ".parquet")); err != nil {
+		if _, err := c.tally(m); err != nil {
 			broken = append(broken, err)
+			continue
+		}
+		if err := c.measurement(m, &row); err != nil {
+			broken = append(broken, fmt.Errorf("reading %s: %w", r.path(m.file(string(Points), ".parquet")), err))
 			continue
 		}
 		done[m.Of()] = row
