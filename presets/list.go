@@ -53,7 +53,7 @@ func Runs(store string, which Which) (*Listing, error) {
 	listing := &Listing{SchemaVersion: results.SchemaVersion, Runs: []Listed{}, Unreadable: []Fault{}}
 	entries, broken, err := results.Entries(store)
 	if err != nil {
-		return listing, err
+		return nil, err
 	}
 	listing.leaveOut(broken)
 	entries = which.of(entries)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -50,7 +51,7 @@ func (c *calibrateCmd) Run(ctx context.Context, p *process) error {
 		Progress: func(l bench.Level) { fmt.Fprintf(p.stderr, "%d streams: measured\n", l.Streams) },
 	})
 	if ctx.Err() != nil {
-		return exit{exitInterrupted, nil}
+		return exit{exitInterrupted, errors.New("interrupted: nothing is stored")}
 	}
 	if err != nil {
 		return err

@@ -139,7 +139,7 @@ func (c *compareCmd) runs(p *process) ([]compare.Run, error) {
 		if err != nil {
 			return nil, err
 		}
-		rule, err := c.rule(p, run.Manifest().Rule)
+		rule, err := c.rule(run.Manifest().Rule)
 		if err != nil {
 			return nil, err
 		}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"io"
 	"testing"
 
 	"sweetspot/pipeline/results"
@@ -14,11 +13,10 @@ func TestAServiceThatMayNotBeDownIsAFailure(t *testing.T) {
 		if code != exitOK {
 			before = exit{code: code}
 		}
-		p := &process{stderr: io.Discard}
-		if got := p.report(leftExit(before, up)); got != want {
+		if got, _ := codeOf(leftExit(before, up)); got != want {
 			t.Errorf("after %d it exits with %d, want %d", code, got, want)
 		}
-		if got := p.report(leftExit(before, down)); got != code {
+		if got, _ := codeOf(leftExit(before, down)); got != code {
 			t.Errorf("where all are down %d has become %d", code, got)
 		}
 	}

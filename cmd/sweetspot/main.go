@@ -13,10 +13,12 @@ import (
 	"log"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"github.com/alecthomas/kong"
 
+	"sweetspot/pipeline/results"
 	"sweetspot/schema"
 )
 
@@ -95,10 +97,15 @@ func run(args []string, p *process) int {
 	told := *p
 	out := &checked{to: p.stdout}
 	told.stdout = out
-	return out.exit(told.run(args), p.stderr)
+	code, err := codeOf(told.run(args))
+	told.tell(err)
+	if err != nil && !out.begun && asksJSON(args) {
+		_ = printJSON(out, failure{results.SchemaVersion, code, err.Error()}) // out knows what could not be written
+	}
+	return out.exit(code, p.stderr)
 }
 
-func (p *process) run(args []string) int {
+func (p *process) run(args []string) error {
 	left := false
 	parser, err := kong.New(&cli{},
 		kong.Name("sweetspot"),
@@ -114,28 +121,49 @@ func (p *process) run(args []string) int {
 	}
 	parsed, err := parser.Parse(args)
 	if left {
-		return exitOK
+		return nil
 	}
 	if err != nil {
-		fmt.Fprintf(p.stderr, "sweetspot: %v\nRun \"sweetspot --help\", or \"sweetspot COMMAND --help\", for what there is.\n", err)
-		return exitUsage
+		return exit{exitUsage, fmt.Errorf("%w\nRun \"sweetspot --help\", or \"sweetspot COMMAND --help\", for what there is.", err)}
 	}
 	parsed.BindTo(context.Background(), (*context.Context)(nil))
-	return p.report(parsed.Run())
+	return parsed.Run()
 }
 
-// report prints what is left to say of err and gives its exit code: 1 for an error that names none.
-func (p *process) report(err error) int {
-	if err == nil {
-		return exitOK
-	}
-	code := exitFailed
+// codeOf is the exit code of a command that ended with err, 1 for an error that names none, and what is to be said of it.
+func codeOf(err error) (int, error) {
 	var e exit
-	if errors.As(err, &e) {
-		code, err = e.code, e.err
+	switch {
+	case err == nil:
+		return exitOK, nil
+	case errors.As(err, &e):
+		return e.code, e.err
 	}
-	if err != nil {
+	return exitFailed, err
+}
+
+// tell says an error; the faults of a preset, each of which has its place, are a line each.
+func (p *process) tell(err error) {
+	var problems schema.Problems
+	switch {
+	case errors.As(err, &problems):
+		fmt.Fprintln(p.stderr, problems.Error())
+	case err != nil:
 		fmt.Fprintf(p.stderr, "sweetspot: %s\n", schema.PrintableLines(err.Error()))
 	}
-	return code
+}
+
+// failure is what a command with --json prints where it ends without a document of its own.
+type failure struct {
+	SchemaVersion int    `json:"schema_version"`
+	ExitCode      int    `json:"exit_code"`
+	Error         string `json:"error"` // as standard error has it
+}
+
+// asksJSON reports whether args ask for JSON, also where they can't be parsed.
+func asksJSON(args []string) bool {
+	if end := slices.Index(args, "--"); end >= 0 {
+		args = args[:end]
+	}
+	return slices.Contains(args, "--json")
 }

@@ -36,28 +36,22 @@ func (a *presetArgs) read(p *process) (*schema.Preset, []byte, error) {
 	if err != nil {
 		return nil, nil, exit{exitUsage, err}
 	}
-	preset, err := a.readText(p, a.File, text)
-	return preset, text, err
+	preset, err := a.parse(a.File, text)
+	return preset, text, invalid(err)
 }
 
-// readText reads a preset's text; name says how, by its ending.
-func (a *presetArgs) readText(p *process, name string, text []byte) (*schema.Preset, error) {
-	preset, err := a.parse(name, text)
-	return preset, p.tell(err)
-}
-
+// parse reads a preset's text; name says how, by its ending.
 func (a *presetArgs) parse(name string, text []byte) (*schema.Preset, error) {
 	return schema.Read(name, text, schema.Options{Set: a.Set, Flags: a.flags(), Digest: a.files().Digest, Extent: a.files().Extent})
 }
 
-// tell writes a preset's faults, a line each; the error that is left is the exit code alone. Other errors are given back.
-func (p *process) tell(err error) error {
+// invalid gives the faults of a preset their exit code; other errors stay as they are.
+func invalid(err error) error {
 	var problems schema.Problems
-	if !errors.As(err, &problems) {
-		return err
+	if errors.As(err, &problems) {
+		return exit{exitUsage, problems}
 	}
-	fmt.Fprintln(p.stderr, problems.Error())
-	return exit{code: exitUsage}
+	return err
 }
 
 // openFile opens a file that the preset names, which lies below the preset's own folder where its path is not absolute.

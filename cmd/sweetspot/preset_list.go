@@ -71,12 +71,12 @@ func (p *process) warnOnce() func(broken []error) {
 
 func (c *presetListCmd) print(p *process, out io.Writer, warn func(broken []error)) error {
 	listing, err := presets.Runs(c.Store, presets.Which{All: c.All, Last: c.Last})
-	warn(listing.Broken)
-	if c.JSON {
-		return errors.Join(printJSON(out, listing), err)
-	}
 	if err != nil {
 		return err
+	}
+	warn(listing.Broken)
+	if c.JSON {
+		return printJSON(out, listing)
 	}
 	return printRuns(out, p.width(), listing, c.Verbose)
 }

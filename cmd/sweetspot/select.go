@@ -64,7 +64,7 @@ func (c *selectCmd) Run(p *process) error {
 	if err != nil {
 		return err
 	}
-	rule, err := c.rule(p, run.Manifest().Rule)
+	rule, err := c.rule(run.Manifest().Rule)
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (c *selectCmd) Run(p *process) error {
 }
 
 // rule is what a run is judged by: nil for its own.
-func (f *ruleFlags) rule(p *process, own results.Rule) (*results.Rule, error) {
+func (f *ruleFlags) rule(own results.Rule) (*results.Rule, error) {
 	changes := f.changes()
 	if len(changes) == 0 {
 		return nil, nil
@@ -93,8 +93,7 @@ func (f *ruleFlags) rule(p *process, own results.Rule) (*results.Rule, error) {
 			_, field, _ := strings.Cut(problems[i].Path, ".")
 			problems[i].File = "--" + strings.ReplaceAll(field, "_", "-")
 		}
-		fmt.Fprintln(p.stderr, problems.Error())
-		return nil, exit{code: exitUsage}
+		return nil, exit{exitUsage, problems}
 	}
 	own.Limits, own.Select = limits, choice
 	return &own, err

@@ -7,11 +7,12 @@ import (
 	"sync"
 )
 
-// checked is standard output that remembers its first fault: most of what is printed goes through fmt, which nobody asks whether it was written.
+// checked is standard output that remembers whether anything was written, and its first fault: most of what is printed goes through fmt, which nobody asks whether it was written.
 type checked struct {
 	to io.Writer
 
 	mu    sync.Mutex
+	begun bool
 	fault error
 }
 
@@ -20,6 +21,7 @@ func (c *checked) Write(b []byte) (int, error) {
 	n, err := c.to.Write(b)
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.begun = true
 	if c.fault == nil {
 		c.fault = err
 	}

@@ -88,7 +88,7 @@ func (c *workloadCmd) preset(p *process) (*schema.Preset, error) {
 			c.place(&problems[i])
 		}
 	}
-	return preset, p.tell(err)
+	return preset, invalid(err)
 }
 
 // madeName is how the preset that is made for a file is read.
