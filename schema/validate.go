@@ -55,6 +55,9 @@ func (v *validator) override(root *node, opts Options) {
 	overrides, problems := opts.overrides()
 	v.problems = append(v.problems, problems...)
 	for _, o := range overrides {
+		replaceLoop(root.get("load"), o)
+	}
+	for _, o := range overrides {
 		root.set(o)
 	}
 	v.overrides = overrides

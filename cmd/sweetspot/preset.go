@@ -24,8 +24,8 @@ type presetArgs struct {
 	RequestConcurrency       *string  `placeholder:"SWEEP" help:"Requests in flight, from dispatch to the end of the response."`
 	WarmupRequestConcurrency *string  `placeholder:"SWEEP" help:"Requests in flight during warmup."`
 	PrefillConcurrency       *string  `placeholder:"SWEEP" help:"Requests between dispatch and first token."`
-	RequestRate              *string  `placeholder:"SWEEP" help:"Sessions started per second, whatever has become of those before: 4, 0.5,2 or 0.5..8 (doubling)."`
-	ReplaySpeed              *string  `placeholder:"SWEEP" help:"How many times as fast as it was recorded a trace is replayed: 1, 0.5,2 or 1..8 (doubling)."`
+	RequestRate              *string  `placeholder:"SWEEP" help:"Sessions started per second, whatever has become of those before, in the place of the file's closed loop: 4, 0.5,2 or 0.5..8 (doubling)."`
+	ReplaySpeed              *string  `placeholder:"SWEEP" help:"How many times as fast as it was recorded a trace is replayed, in the place of the file's closed loop or rate: 1, 0.5,2 or 1..8 (doubling)."`
 
 	named *target.Files
 }
