@@ -9,13 +9,32 @@ import (
 // The bounds of evaluating a CUE file, which is a program that may compute as much as it likes.
 const (
 	longestEvaluation = 10 * time.Second
-	mostEvaluation    = 1 << 30 // bytes by which the heap may grow
+	MostEvaluation    = 1 << 30 // bytes by which the heap may grow
 )
+
+// GivenUp evaluates a CUE file as [Read] does and says why that is given up; it is empty where it is not, whatever else is wrong with the file.
+//
+// It is for a process that can be lost: no bound but the machine's own stops a single huge allocation. Of a process that was, [TooLarge] is what to say.
+func GivenUp(src []byte) string {
+	c := cueReader{newReader("")}
+	file := c.parse(src)
+	if file == nil {
+		return ""
+	}
+	return bounded(longestEvaluation, MostEvaluation, func() { c.evaluate(file, place{}) })
+}
+
+// TooLarge says that evaluating a file needs more than [MostEvaluation].
+func TooLarge() string { return tooLarge(MostEvaluation) }
+
+func tooLarge(most uint64) string {
+	return fmt.Sprintf("needs more than %d MiB of memory to evaluate", most>>20)
+}
 
 // bounded runs compute and gives up after a time, or where the heap has grown too much meanwhile: then it says so, and otherwise nothing.
 //
 // What is given up runs on, as Go can't end it: the caller must not touch what it writes, and should end the process soon. Memory is looked at
-// every 20ms, so that one huge allocation between two looks is not caught.
+// every 20ms, so that one huge allocation between two looks is not caught: see [GivenUp].
 func bounded(longest time.Duration, most uint64, compute func()) string {
 	before := heap()
 	ended := make(chan string, 1)
@@ -40,7 +59,7 @@ func bounded(longest time.Duration, most uint64, compute func()) string {
 			return fmt.Sprintf("takes longer than %v to evaluate", longest)
 		case <-look.C:
 			if now := heap(); now > before && now-before > most {
-				return fmt.Sprintf("needs more than %d MiB of memory to evaluate", most>>20)
+				return tooLarge(most)
 			}
 		}
 	}

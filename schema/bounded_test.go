@@ -38,3 +38,12 @@ func TestCUEPanics(t *testing.T) {
 		t.Errorf("a panic gives %q", got)
 	}
 }
+
+// GivenUp speaks of bounds alone: other faults are for [Read] to tell, at their places.
+func TestGivenUpTellsNoOtherFaults(t *testing.T) {
+	for _, text := range []string{`model: "m"`, `model: 1 & 2`, `model: "m`, `import "example.com/x"`, ""} {
+		if got := GivenUp([]byte(text)); got != "" {
+			t.Errorf("%s: %s", text, got)
+		}
+	}
+}

@@ -18,8 +18,24 @@ import (
 // cue evaluates a CUE file by itself: its regular fields are the preset. Nothing is fetched and no other file is read; CUE's own packages can be
 // imported. Evaluating is [bounded].
 func (r *reader) cue(src []byte) *node {
-	c := cueReader{r}
-	file, err := parser.ParseFile(r.file, src, parser.ParseComments)
+	file := cueReader{r}.parse(src)
+	if file == nil {
+		return nil
+	}
+	top := place{file: r.file, line: 1, column: 1}
+	within := cueReader{newReader(r.file)} // r itself is not touched by what may be given up
+	var root *node
+	if fault := bounded(longestEvaluation, MostEvaluation, func() { root = within.evaluate(file, top) }); fault != "" {
+		r.report(top, "%s", shorten(fault))
+		return nil
+	}
+	r.problems, r.nodes, r.full = within.problems, within.nodes, within.full
+	return root
+}
+
+// parse is the file before it is evaluated; nil where it has faults.
+func (c cueReader) parse(src []byte) *ast.File {
+	file, err := parser.ParseFile(c.file, src, parser.ParseComments)
 	if err != nil {
 		c.syntax(err, src)
 		return nil
@@ -27,18 +43,10 @@ func (r *reader) cue(src []byte) *node {
 	c.imports(file)
 	c.strays(file.Decls)
 	c.numbers(file)
-	if len(r.problems) > 0 {
+	if len(c.problems) > 0 {
 		return nil
 	}
-	top := place{file: r.file, line: 1, column: 1}
-	within := cueReader{newReader(r.file)} // r itself is not touched by what may be given up
-	var root *node
-	if fault := bounded(longestEvaluation, mostEvaluation, func() { root = within.evaluate(file, top) }); fault != "" {
-		r.report(top, "%s", shorten(fault))
-		return nil
-	}
-	r.problems, r.nodes, r.full = within.problems, within.nodes, within.full
-	return root
+	return file
 }
 
 func (c cueReader) evaluate(file *ast.File, top place) *node {

@@ -44,6 +44,7 @@ type cli struct {
 	Calibrate calibrateCmd `cmd:"" help:"Measure up to which load this machine can be trusted as a client."`
 
 	Supervise superviseCmd `cmd:"" hidden:"" help:"Own a service that run starts."`
+	Evaluate  evaluateCmd  `cmd:"" hidden:"" help:"Evaluate a CUE file within bounds."`
 
 	Version kong.VersionFlag `help:"Print the version."`
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -35,6 +34,9 @@ func (a *presetArgs) read(p *process) (*schema.Preset, []byte, error) {
 	text, err := a.text(p)
 	if err != nil {
 		return nil, nil, exit{exitUsage, err}
+	}
+	if fault := p.givenUp(a.File, text); fault != "" {
+		return nil, nil, exit{exitUsage, schema.Problems{{File: a.File, Line: 1, Column: 1, Message: fault}}}
 	}
 	preset, err := a.parse(a.File, text)
 	return preset, text, invalid(err)
@@ -98,7 +100,10 @@ func (a *presetArgs) text(p *process) ([]byte, error) {
 	if a.File == "-" {
 		return readBounded(p.stdin)
 	}
-	file, err := os.Open(a.File)
+	file, err := disk.Open(a.File)
+	if errors.Is(err, disk.ErrNoFile) {
+		return nil, fmt.Errorf("reading the preset: %s is no file: a preset from a pipe is read as -, standard input, and is YAML", a.File)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("reading the preset: %w", err)
 	}

@@ -11,7 +11,13 @@ func TestAKeyTwiceIsAFault(t *testing.T) {
 		`{"timestamp": 0, "timestamp": 1}`:                                             `the key "timestamp" stands twice: leave one out`,
 		`{"turns": [{}, {"extra": {"a": 1, "\u0061": 2}}]}`:                            `the key "a" stands twice in turns.1.extra: leave one out`,
 		`{"` + strings.Repeat("k", 99) + `": 1, "` + strings.Repeat("k", 99) + `": 1}`: `the key "` + strings.Repeat("k", 60) + `…" stands twice: leave one out`,
-		`{"a": {"b": 1}, "b": [{"b": 1}, {"b": 2}], "B": 1}`:                           "",
+		`{"a": {"b": 1}, "b": [{"b": 1}, {"b": 2}]}`:                                   "",
+		`{"prompt": "x", "Prompt": "y"}`:                                               `the keys "prompt" and "Prompt" differ in case alone: leave one out`,
+		`{"kind": "x", "\u212aind": "y"}`:                                              "the keys \"kind\" and \"\u212aind\" differ in case alone: leave one out",
+		`{"requests": [{"t": 0}, {"requests": [{"t": 0, "T": 1}]}]}`:                   `the keys "t" and "T" in requests.1.requests.0 differ in case alone: leave one out`,
+		`[{"Body": {"messages": [{"role": "user", "ROLE": "x"}]}}]`:                    `the keys "role" and "ROLE" in 0.Body.messages.0 differ in case alone: leave one out`,
+		`{"tools": [{"parameters": {"x": 1, "X": 2}}], "extra": {"a": 1, "A": 2}}`:     "",
+		`{"messages": [{"role": "user", "content": [{"a": 1, "A": 2}]}]}`:              "",
 		"{\"a\": \"\xff\"}": "", // whether it is text is its reader's
 		`{"a": `:            "", `7`: "", ``: "",
 	} {
