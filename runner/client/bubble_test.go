@@ -69,10 +69,17 @@ func inBubble(t *testing.T, handler http.HandlerFunc, configure func(*Config), t
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.transport.DialContext = wired(network.dial, config.Clock)
 		defer c.Close()
-		test(rig{t, c, network})
+		g := rig{t, c, network}
+		g.dialBy(network.dial)
+		test(g)
 	})
+}
+
+// dialBy makes the client connect by dial.
+func (g rig) dialBy(dial dial) {
+	g.client.plain.dial = wired(dial, g.client.config.Clock)
+	g.client.transport.DialContext = g.client.plain.dial
 }
 
 // send sends one request, and returns its record and when after its dispatch firstToken was called, nil where it was not.

@@ -11,21 +11,21 @@ import (
 
 var errChunks = errors.New("malformed chunked encoding")
 
-// chunks reads a chunked body (RFC 9112, section 7.1) from a wire. Each read is one read of the connection, so that nothing that has arrived waits
-// for what has not.
+// chunks reads a chunked body (RFC 9112, section 7.1) from a link. Each read is one read of the connection, so that nothing that has arrived waits
+// for what has not, and its stamp is taken before anything else.
 type chunks struct {
-	conn  net.Conn // the wire's
+	conn  net.Conn // the link's, below its wire
 	clock clock.Clock
 	at    clock.Instant // what was read last had arrived
 	part  chunkPart
 	size  uint64 // of the chunk whose header is being read, then what is left of it
 	width int    // hexadecimal digits of that header
 	line  int    // bytes of the current trailer line
-	begun bool   // what the wire held has been read
+	begun bool   // what the link held has been read
+	whole bool   // the body has ended, and nothing came behind it
 	err   error
 
-	wire  *wire
-	after io.Reader // the transport's view of the body, which ends when it was given back
+	link *link
 }
 
 type chunkPart int
@@ -49,12 +49,8 @@ func (c *chunks) Read(p []byte) (int, error) {
 	n, used := c.strip(raw)
 	switch {
 	case c.err != nil:
-	case c.part == chunkNone && used == len(raw) && len(c.wire.held) == 0:
-		c.wire.giveBack()
-		io.Copy(io.Discard, c.after) // reaches its end, upon which the transport takes the connection back
-		c.err = io.EOF
-	case c.part == chunkNone: // more has arrived than was asked for: the connection is of no more use
-		c.err = io.EOF
+	case c.part == chunkNone:
+		c.whole, c.err = used == len(raw) && len(c.link.held) == 0, io.EOF
 	case err == io.EOF:
 		c.err = io.ErrUnexpectedEOF
 	default:
@@ -66,11 +62,12 @@ func (c *chunks) Read(p []byte) (int, error) {
 func (c *chunks) arrived() clock.Instant { return c.at }
 
 func (c *chunks) receive(p []byte) (int, error) {
-	if !c.begun {
-		n, err := c.wire.receive(p)
-		c.at, c.begun = clock.Instant(c.wire.arrived.Load()), len(c.wire.held) == 0
+	if !c.begun && len(c.link.held) > 0 {
+		n, err := c.link.Read(p)
+		c.at = clock.Instant(c.link.arrived.Load())
 		return n, err
 	}
+	c.begun = true
 	n, err := c.conn.Read(p)
 	if n > 0 {
 		c.at = c.clock.Now()

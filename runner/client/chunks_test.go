@@ -2,11 +2,12 @@ package client
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"net/http"
+	"net/http/httptrace"
 	"net/http/httputil"
 	"strings"
 	"testing"
@@ -35,12 +36,16 @@ func (c *piecewise) Read(p []byte) (int, error) {
 	return n, nil
 }
 
+// linkOf is a link over a piecewise connection.
+func linkOf(pieces ...string) *link {
+	return &link{wire: &wire{Conn: &piecewise{pieces: pieces}, clock: clock.New()}}
+}
+
 // unchunk reads a chunked body that arrives in pieces, and returns its data.
 func unchunk(pieces ...string) (string, error) {
-	w := &wire{Conn: &piecewise{pieces: pieces}, clock: clock.New(), state: atBody}
-	w.take()
+	l := linkOf(pieces...)
 	var data bytes.Buffer
-	_, err := io.Copy(&data, &chunks{wire: w, conn: w.Conn, clock: w.clock, after: strings.NewReader("")})
+	_, err := io.Copy(&data, &chunks{link: l, conn: l.Conn, clock: l.clock})
 	return data.String(), err
 }
 
@@ -132,31 +137,47 @@ func FuzzMalformedChunks(f *testing.F) {
 }
 
 func TestHeadsAndWhatFollows(t *testing.T) {
-	const ok, hints = "HTTP/1.1 200 OK\r\nA: b\r\n\r\n", "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n"
-	for _, c := range []struct{ name, text, head string }{
-		{"a head", ok + "body", ok},
-		{"a head and nothing", ok, ok},
-		{"line feeds alone", "HTTP/1.1 200 OK\nA: b\n\nbody", "HTTP/1.1 200 OK\nA: b\n\n"},
-		{"a continuation and hints before it", "HTTP/1.1 100 Continue\r\n\r\n" + hints + ok + "body", "HTTP/1.1 100 Continue\r\n\r\n" + hints + ok},
-		{"a head without a field", "HTTP/1.1 204 No Content\r\n\r\nmore", "HTTP/1.1 204 No Content\r\n\r\n"},
-		{"two empty lines", ok + "\r\n", ok},
+	const ok, hints = "HTTP/1.1 200 OK\r\nA: b\r\n", "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n"
+	const chunked, length = "Transfer-Encoding: chunked\r\n\r\n", "Content-Length: 4\r\n\r\n"
+	for _, c := range []struct {
+		name, text string
+		status     int
+		body, left string
+		err        string
+	}{
+		{"chunks", ok + chunked + "1\r\nx", 200, "1\r\nx", "", ""},
+		{"a length", ok + length + "body", 200, "body", "", ""},
+		{"a length and more", ok + length + "body and more", 200, "body", " and more", ""},
+		{"neither", ok + "\r\nbody", 200, "body", "", ""},
+		{"line feeds alone", "HTTP/1.1 200 OK\nContent-Length: 4\n\nbody", 200, "body", "", ""},
+		{"a continuation and hints before it", "HTTP/1.1 100 Continue\r\n\r\n" + hints + ok + length + "body", 200, "body", "", ""},
+		{"a head without a field", "HTTP/1.1 204 No Content\r\n\r\nmore", 204, "", "more", ""},
+		{"another protocol announced", "HTTP/1.1 101 Switching Protocols\r\n\r\nmore", 101, "", "more", ""},
+		{"a cut", "HTTP/1.1 200 OK\r\nA: ", 0, "", "", "unexpected EOF within the head of the response"},
+		{"a blank line within it", "HTTP/1.1 200 OK\r\n \r\nA: b\r\n\r\n", 0, "", "", "malformed HTTP response"},
+		{"no protocol", "SSH-2.0-OpenSSH_9.6\r\n", 0, "", "", `malformed HTTP response: "S`},
+		{"no version", "HTTP/one 200 OK\r\n\r\n", 0, "", "", "malformed HTTP response: malformed HTTP version"},
 	} {
 		for i := 1; i < len(c.text); i++ {
-			w := &wire{Conn: &piecewise{pieces: []string{c.text[:i], c.text[i:]}}, clock: clock.New()}
-			var head bytes.Buffer
-			for buf := make([]byte, 4096); w.state == inHead; {
-				n, err := w.Read(buf)
-				if err != nil {
-					break
+			l := linkOf(c.text[:i], c.text[i:])
+			response, err := l.answer(&http.Request{Method: http.MethodPost}, new(httptrace.ClientTrace))
+			if c.err != "" {
+				if err == nil || !strings.Contains(err.Error(), c.err) {
+					t.Errorf("%s, split at %d: error %v, want %s", c.name, i, err, c.err)
 				}
-				head.Write(buf[:n])
+				continue
 			}
-			if diff := cmp.Diff(c.head, head.String()); diff != "" {
-				t.Fatalf("%s, split at %d: head (-want +got):\n%s", c.name, i, diff)
+			if err != nil {
+				t.Fatalf("%s, split at %d: %v", c.name, i, err)
 			}
-			body, _ := io.ReadAll(w)
-			if got := head.String() + string(body); got != c.text || w.state != through {
-				t.Fatalf("%s, split at %d: in all %q, want %q", c.name, i, got, c.text)
+			var body io.Reader = l
+			if !isChunked(response) {
+				body = response.Body
+			}
+			got, _ := io.ReadAll(body)
+			left, _ := io.ReadAll(l)
+			if response.StatusCode != c.status || string(got) != c.body || !strings.HasSuffix(c.left, string(left)) {
+				t.Fatalf("%s, split at %d: %d, body %q, then %q; want %d, %q, at most %q", c.name, i, response.StatusCode, got, left, c.status, c.body, c.left)
 			}
 		}
 	}
@@ -201,7 +222,7 @@ func inSpokenBubble(t *testing.T, answers []any, test func(rig)) {
 		network := &pipes{conns: make(chan net.Conn), gone: make(chan struct{})}
 		defer network.Close()
 		speaking(g.t, network, answers...)
-		g.client.transport.DialContext = wired(func(ctx context.Context, a, b string) (net.Conn, error) { return network.dial(ctx, a, b) }, g.client.config.Clock)
+		g.dialBy(network.dial)
 		g.net = network
 		test(g)
 		g.client.Close()
@@ -268,10 +289,11 @@ func TestMoreThanTheAnswer(t *testing.T) {
 
 func TestMoreThanTheAnswerIsHeld(t *testing.T) {
 	body := chunk("a") + chunk("")
-	w := &wire{clock: clock.New(), state: aside, held: []byte(body + "x")}
-	c := chunks{wire: w, after: strings.NewReader("")}
-	if n, err := c.Read(make([]byte, len(body))); n != 1 || err != io.EOF || w.state != aside {
-		t.Errorf("%d bytes, error %v, state %d; want 1, EOF, and the connection not given back", n, err, w.state)
+	l := linkOf()
+	l.held = []byte(body + "x")
+	c := chunks{link: l, conn: l.Conn, clock: l.clock}
+	if n, err := c.Read(make([]byte, len(body))); n != 1 || err != io.EOF || c.whole {
+		t.Errorf("%d bytes, error %v, whole %v; want 1, EOF, and the connection not to be used again", n, err, c.whole)
 	}
 }
 

@@ -39,10 +39,11 @@ type Config struct {
 type Client struct {
 	config    Config
 	bases     []base
-	transport *http.Transport
-	keptOpen  atomic.Int64 // responses that had not ended soon after [DONE]
-	exchanges sync.Pool    // of *exchange
-	decoders  sync.Pool    // of *decoder
+	plain     *plain          // carries requests to http:// addresses, unless over HTTP/2
+	transport *http.Transport // carries all others
+	keptOpen  atomic.Int64    // responses that had not ended soon after [DONE]
+	exchanges sync.Pool       // of *exchange
+	decoders  sync.Pool       // of *decoder
 }
 
 // base is one address of the service, and the header that requests to it have in common.
@@ -84,14 +85,25 @@ func New(config Config) (*Client, error) {
 		b.index = int64(len(c.bases))
 		c.bases = append(c.bases, b)
 	}
-	c.transport = newTransport(config)
+	c.plain, c.transport = newPlain(config), newTransport(config)
 	c.exchanges.New = func() any { return &exchange{client: c} }
 	c.decoders.New = newDecoder
 	return c, nil
 }
 
 // Close closes the idle connections. Requests in flight are not touched; the client is of no use after it.
-func (c *Client) Close() { c.transport.CloseIdleConnections() }
+func (c *Client) Close() {
+	c.plain.CloseIdleConnections()
+	c.transport.CloseIdleConnections()
+}
+
+// way is what carries requests to an address.
+func (c *Client) way(to *base) http.RoundTripper {
+	if to.root.Scheme == "http" && !c.config.HTTP2 {
+		return c.plain
+	}
+	return c.transport
+}
 
 func completionPath(api string) (string, error) {
 	switch api {

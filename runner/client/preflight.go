@@ -135,10 +135,7 @@ func (c *Client) probe(ctx context.Context, to *base, request workload.Request, 
 func (c *Client) connectTime(ctx context.Context, to *base) (float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, preflightWait)
 	defer cancel()
-	address := to.root.Host
-	if to.root.Port() == "" {
-		address = net.JoinHostPort(to.root.Hostname(), to.root.Scheme)
-	}
+	address := dialAddress(to.root)
 	var least time.Duration
 	for i := range preflightDials {
 		started := c.config.Clock.Now()
@@ -163,7 +160,7 @@ func (c *Client) models(ctx context.Context, to *base, model string) ([]string, 
 	header := to.header.Clone()
 	header.Set("Accept", "application/json")
 	request := &http.Request{Method: http.MethodGet, URL: to.root.JoinPath("models"), Host: header.Get("Host"), Header: header}
-	response, err := c.transport.RoundTrip(request.WithContext(ctx))
+	response, err := c.way(to).RoundTrip(request.WithContext(ctx))
 	if err != nil {
 		return nil, nil
 	}

@@ -34,7 +34,6 @@ const linger = 5 * time.Millisecond
 // What each event needs stands together, since with thousands of streams little else of an exchange is in the processor's caches.
 type exchange struct {
 	parser  parser
-	body    chunks
 	alike   alike
 	output  output
 	offsets []int64       // of the events that carried output, from sent
@@ -88,7 +87,7 @@ func (e *exchange) begin(to *base, request workload.Request, r *measure.Record, 
 func (e *exchange) run(ctx context.Context, prompt []byte) *failure {
 	ctx, cancel := e.client.bounded(ctx)
 	defer cancel()
-	response, err := e.client.transport.RoundTrip(e.request(ctx, prompt))
+	response, err := e.client.way(e.base).RoundTrip(e.request(ctx, prompt))
 	if err != nil {
 		e.record.Ended = e.now()
 		return e.interrupted(ctx, &failure{measure.ConnectError, e.connectText(err)})
@@ -122,7 +121,7 @@ type source interface {
 	arrived() clock.Instant
 }
 
-// transportBody is a body that the transport reads.
+// transportBody is a body that net/http reads.
 type transportBody struct {
 	io.Reader
 	trace *trace
@@ -131,13 +130,10 @@ type transportBody struct {
 func (b transportBody) arrived() clock.Instant { return b.trace.arrived() }
 
 func (e *exchange) bodyOf(response *http.Response) source {
-	w := e.trace.wire.Load()
-	chunked := len(response.TransferEncoding) == 1 && response.TransferEncoding[0] == "chunked"
-	if !chunked || !e.trace.plain || !w.take() {
-		return transportBody{response.Body, e.trace}
+	if body, ok := response.Body.(source); ok {
+		return body
 	}
-	e.body = chunks{wire: w, conn: w.Conn, clock: w.clock, after: response.Body}
-	return &e.body
+	return transportBody{response.Body, e.trace}
 }
 
 // bounded is ctx with the time-out of a request.

@@ -182,6 +182,6 @@ func (e *exchange) finish(failed *failure) workload.Answer {
 		distinct, sample := int64(len(e.output.hashes)), e.client.excerpt(string(e.output.start), maxSample)
 		r.DistinctChunks, r.Sample = &distinct, &sample
 	}
-	e.record, e.firstToken, e.trace, e.offsets, e.body = nil, nil, nil, nil, chunks{}
+	e.record, e.firstToken, e.trace, e.offsets = nil, nil, nil, nil
 	return workload.Answer{Text: string(e.output.whole), Hidden: e.output.hidden}
 }

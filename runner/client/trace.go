@@ -1,7 +1,6 @@
 package client
 
 import (
-	"net"
 	"net/http/httptrace"
 	"sync/atomic"
 
@@ -14,7 +13,6 @@ import (
 type trace struct {
 	clock     clock.Clock
 	shared    bool // connections carry several requests at once
-	plain     bool // the wire carries the response as it is, not encrypted: known when there is a response
 	wire      atomic.Pointer[wire]
 	reused    atomic.Bool
 	whole     atomic.Bool // nothing of the request is left to be written
@@ -36,7 +34,6 @@ func (t *trace) gotConn(info httptrace.GotConnInfo) {
 	w := wireOf(info.Conn)
 	w.sending.Store(t)
 	t.wire.Store(w)
-	t.plain = info.Conn == net.Conn(w)
 }
 
 // wroteRequest is called when the request has been handed to a buffer, which may have written it or be about to. What writes it stamps it; over a

@@ -5,20 +5,17 @@ import (
 	"crypto/tls"
 	"net"
 	"net/http"
-	"slices"
-	"strings"
 
 	"sweetspot/runner/clock"
 )
 
 const (
-	headReadBuffer   = 1 << 10 // the head of a response is read through it
-	bodyReadBuffer   = 4 << 10 // so is its body over TLS, and of small chunks one read takes no more
+	bodyReadBuffer   = 4 << 10
 	connWriteBuffer  = 2 << 10 // the head of a request; what of its body does not fit goes past it
-	maxHeaderBytes   = 64 << 10
-	idleConnsPerHost = 1 // over the streams: Preflight's
+	idleConnsPerHost = 1       // over the streams: Preflight's
 )
 
+// newTransport carries requests over TLS and over HTTP/2.
 func newTransport(config Config) *http.Transport {
 	t := &http.Transport{
 		DialContext:            wired((&net.Dialer{}).DialContext, config.Clock),
@@ -26,13 +23,10 @@ func newTransport(config Config) *http.Transport {
 		DisableCompression:     true,
 		MaxIdleConnsPerHost:    int(config.Streams) + idleConnsPerHost,
 		IdleConnTimeout:        config.IdleTimeout,
-		ReadBufferSize:         headReadBuffer,
+		ReadBufferSize:         bodyReadBuffer,
 		WriteBufferSize:        connWriteBuffer,
-		MaxResponseHeaderBytes: maxHeaderBytes,
+		MaxResponseHeaderBytes: maxHeadBytes,
 		Protocols:              new(http.Protocols),
-	}
-	if slices.ContainsFunc(config.BaseURLs, func(url string) bool { return strings.HasPrefix(url, "https") }) {
-		t.ReadBufferSize = bodyReadBuffer
 	}
 	t.Protocols.SetHTTP1(!config.HTTP2)
 	t.Protocols.SetHTTP2(config.HTTP2)

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -229,10 +230,10 @@ func (c *refusingConn) Write(p []byte) (int, error) {
 // A request of which nothing was written is what the transport would send again most readily.
 func TestARequestOfWhichNothingWasWritten(t *testing.T) {
 	inBubble(t, script(content("a"), done), nil, func(g rig) {
-		g.client.transport.DialContext = wired(func(ctx context.Context, network, address string) (net.Conn, error) {
+		g.dialBy(func(ctx context.Context, network, address string) (net.Conn, error) {
 			conn, err := g.net.dial(ctx, network, address)
 			return &refusingConn{Conn: conn}, err
-		}, g.client.config.Clock)
+		})
 		if r, _ := g.send(g.t.Context()); r.Status != measure.OK {
 			g.t.Fatal(text(r.Error))
 		}
@@ -244,23 +245,93 @@ func TestARequestOfWhichNothingWasWritten(t *testing.T) {
 	})
 }
 
-// A service that has closed its idle connection in time costs a new connection and no request.
-func TestAConnectionClosedWhileIdle(t *testing.T) {
-	inBubble(t, script(content("a"), done), nil, func(g rig) {
-		var conns []net.Conn
-		g.client.transport.DialContext = wired(func(ctx context.Context, network, address string) (net.Conn, error) {
-			conn, err := g.net.dial(ctx, network, address)
-			conns = append(conns, conn)
-			return conn, err
-		}, g.client.config.Clock)
-		for range 3 {
-			if r, _ := g.send(g.t.Context()); r.Status != measure.OK || r.ConnReused {
-				g.t.Errorf("%s with conn_reused %v: %s; want ok on a new connection", r.Status, r.ConnReused, text(r.Error))
+// A service that has closed its idle connection in time, or said something on it that nobody asked for, costs a new connection and no request.
+func TestAConnectionThatIsOfNoUseAnyMore(t *testing.T) {
+	for name, spoil := range map[string]func(net.Conn){
+		"closed": func(conn net.Conn) { conn.Close() },
+		"a word": func(conn net.Conn) { io.WriteString(conn, "HTTP/1.1 408 Request Timeout\r\n\r\n") },
+	} {
+		accepted := make(chan net.Conn, 1)
+		server := httptest.NewUnstartedServer(script(content("a"), done))
+		server.Config.ConnState = func(conn net.Conn, state http.ConnState) {
+			if state == http.StateNew {
+				accepted <- conn
 			}
-			conns[len(conns)-1].Close()
-			time.Sleep(time.Millisecond)
+		}
+		server.Start()
+		c := newClient(t, Config{BaseURLs: []string{server.URL}})
+		for i := range int64(3) {
+			if r := sendOne(t, c, i); r.Status != measure.OK || r.ConnReused {
+				t.Errorf("%s: %s with conn_reused %v: %s; want ok on a new connection", name, r.Status, r.ConnReused, text(r.Error))
+			}
+			spoil(<-accepted)
+			for _, idle := range c.plain.idle {
+				for idle[0].alive() {
+					runtime.Gosched()
+				}
+			}
+		}
+		server.Close()
+	}
+}
+
+// An idle connection is closed when its time is over, and the one that was used last is used first.
+func TestIdleConnections(t *testing.T) {
+	inBubble(t, script(content("a"), stop, done, time.Millisecond), func(c *Config) { c.IdleTimeout = 4 * time.Second }, func(g rig) {
+		var both sync.WaitGroup
+		for range 2 {
+			both.Go(func() { g.send(g.t.Context()) })
+		}
+		both.Wait()
+		for _, wait := range []time.Duration{3 * time.Second, 3 * time.Second} { // the other has been idle for 6 s
+			time.Sleep(wait)
+			if r, _ := g.send(g.t.Context()); !r.ConnReused {
+				g.t.Errorf("a new connection after %v", wait)
+			}
+		}
+		if idle := len(g.client.plain.idle["service:http"]); idle != 1 || g.net.dials.Load() != 2 {
+			g.t.Errorf("%d idle connections of %d, want 1 of 2", idle, g.net.dials.Load())
+		}
+		time.Sleep(4 * time.Second)
+		if r, _ := g.send(g.t.Context()); r.ConnReused {
+			g.t.Error("a connection was used again after 4s")
 		}
 	})
+}
+
+// What a service answers before it has read a request is the reason why it could not be written, whether it closes the connection or leaves it.
+func TestAnAnswerBeforeTheRequestIsRead(t *testing.T) {
+	for _, closes := range []bool{true, false} {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer listener.Close()
+		go func() {
+			for {
+				conn, err := listener.Accept()
+				if err != nil {
+					return
+				}
+				conn.Read(make([]byte, 100))
+				io.WriteString(conn, "HTTP/1.1 413 Content Too Large\r\nContent-Length: 8\r\n\r\ntoo long")
+				if closes {
+					conn.Close()
+				} else {
+					defer conn.Close()
+				}
+			}
+		}()
+		c := newClient(t, Config{BaseURLs: []string{"http://" + listener.Addr().String()}})
+		for i := range int64(20) {
+			r := measure.Record{Index: i, Dispatched: c.config.Clock.Now()}
+			c.Send(t.Context(), workload.Request{Body: make([]byte, 16<<20)}, &r, func() {})
+			checkRecord(t, &r)
+			if r.Status != measure.HTTPError || text(r.Error) != "HTTP 413 Request Entity Too Large: too long" || r.ConnReused || r.Wrote.Happened() {
+				t.Errorf("closing %v: %s: %s, conn_reused %v, wrote %v; want http_error on a new connection, not written", closes, r.Status, text(r.Error), r.ConnReused, r.Wrote)
+			}
+		}
+	}
 }
 
 func TestConnectErrors(t *testing.T) {
@@ -272,7 +343,7 @@ func TestConnectErrors(t *testing.T) {
 	listener.Close()
 	garbage := answering(t, "SSH-2.0-OpenSSH_9.6\r\n")
 	silent := answering(t, "")
-	huge := answering(t, "HTTP/1.1 200 OK\r\nX: "+strings.Repeat("x", 2*maxHeaderBytes)+"\r\n\r\n")
+	huge := answering(t, "HTTP/1.1 200 OK\r\nX: "+strings.Repeat("x", 2*maxHeadBytes)+"\r\n\r\n")
 	encrypted := httptest.NewUnstartedServer(script(content("a"), done))
 	encrypted.Config.ErrorLog = quiet
 	encrypted.StartTLS()
@@ -281,7 +352,7 @@ func TestConnectErrors(t *testing.T) {
 		{"http://" + unused, "connect: connection refused"},
 		{"http://" + garbage, "the connection broke before the response: "},
 		{"http://" + silent, "the connection broke before the response: "},
-		{"http://" + huge, "server response headers exceeded 65536 bytes"},
+		{"http://" + huge, "the head of the response exceeds 65536 bytes"},
 		{encrypted.URL, "x509: certificate signed by unknown authority"},
 	} {
 		r := sendOne(t, newClient(t, Config{BaseURLs: []string{c.url}}), 0)

@@ -1,0 +1,183 @@
+package client
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"sweetspot/runner/clock"
+)
+
+const (
+	headBuffer    = 1 << 10 // heads of responses are parsed through it
+	requestBuffer = 4 << 10 // a request that fits leaves in one write
+	leastHead     = 512     // free space for a read of a head
+	maxHeadBytes  = 64 << 10
+
+	// takenAtOnce is how many bytes of a request two kernels take between them, whether or not the service reads them.
+	takenAtOnce = 64 << 10
+)
+
+var (
+	headReaders    = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, headBuffer) }}
+	requestWriters = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, requestBuffer) }}
+
+	protocol    = []byte("HTTP/")
+	errHeadSize = fmt.Errorf("the head of the response exceeds %d bytes", maxHeadBytes)
+)
+
+// link is a connection that carries one request after the other.
+type link struct {
+	*wire
+	held  []byte        // arrived, not yet read
+	head  int           // of those, the bytes up to the end of a response's head
+	since clock.Instant // it has been idle
+}
+
+// Read reads what is held, else what arrives. It reads nothing from behind a head together with it.
+func (l *link) Read(p []byte) (int, error) {
+	if len(l.held) == 0 {
+		return l.wire.Read(p)
+	}
+	if l.head > 0 {
+		p = p[:min(len(p), l.head)]
+	}
+	n := copy(p, l.held)
+	l.held, l.head = l.held[:copy(l.held, l.held[n:])], max(0, l.head-n)
+	return n, nil
+}
+
+// send writes a request, a long one on its own, since a service may answer before it has read all of one and read no further. The channel has the
+// outcome; where that is an error, what the service says is waited for a little, since it may be the reason.
+func (l *link) send(request *http.Request, hooks *httptrace.ClientTrace) <-chan error {
+	written := make(chan error, 1)
+	send := func() {
+		err := l.write(request)
+		if err != nil {
+			if hooks.WroteRequest != nil {
+				hooks.WroteRequest(httptrace.WroteRequestInfo{Err: err})
+			}
+			l.SetReadDeadline(time.Now().Add(linger))
+		}
+		written <- err
+	}
+	if request.ContentLength > takenAtOnce {
+		go send()
+	} else {
+		send()
+	}
+	return written
+}
+
+func (l *link) write(request *http.Request) error {
+	out := requestWriters.Get().(*bufio.Writer)
+	out.Reset(l.wire)
+	err := request.Write(out)
+	if err == nil {
+		err = out.Flush()
+	}
+	out.Reset(nil)
+	requestWriters.Put(out)
+	return err
+}
+
+// answer reads the head of the response to request, and passes over those that announce another (statuses 100 to 199).
+func (l *link) answer(request *http.Request, hooks *httptrace.ClientTrace) (*http.Response, error) {
+	in := headReaders.Get().(*bufio.Reader)
+	in.Reset(l)
+	for {
+		if err := l.awaitHead(hooks.GotFirstResponseByte); err != nil {
+			return nil, err
+		}
+		response, err := http.ReadResponse(in, request)
+		if err == nil && (in.Buffered() > 0 || l.head > 0) {
+			err = errors.New("a blank line within its head")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("malformed HTTP response: %w", err)
+		}
+		if response.StatusCode >= 200 || response.StatusCode == http.StatusSwitchingProtocols {
+			if isChunked(response) {
+				in.Reset(nil) // the body is read past it
+				headReaders.Put(in)
+			}
+			return response, nil
+		}
+	}
+}
+
+func isChunked(response *http.Response) bool {
+	return len(response.TransferEncoding) == 1 && response.TransferEncoding[0] == "chunked"
+}
+
+// awaitHead reads until all of a response's head is held. It calls firstByte when something is.
+func (l *link) awaitHead(firstByte func()) error {
+	for searched := 0; ; {
+		if l.head = headLength(l.held, searched); l.head > 0 {
+			return nil
+		}
+		if start := l.held[:min(len(l.held), len(protocol))]; !bytes.HasPrefix(protocol, start) {
+			return fmt.Errorf("malformed HTTP response: %q", l.held[:min(len(l.held), maxMessage)])
+		}
+		if searched = len(l.held); searched > maxHeadBytes {
+			return errHeadSize
+		}
+		l.held = slices.Grow(l.held, leastHead)
+		n, err := l.wire.Read(l.held[searched:cap(l.held)])
+		l.held = l.held[:searched+n]
+		switch {
+		case n > 0 && searched == 0 && firstByte != nil:
+			firstByte()
+		case n == 0 && err == io.EOF && searched > 0:
+			return fmt.Errorf("%w within the head of the response", io.ErrUnexpectedEOF)
+		case n == 0 && err != nil:
+			return err
+		}
+	}
+}
+
+// headLength is the length of the head at b's start, with the empty line that ends it; 0 where that is not there yet. The first searched bytes
+// of b have been looked at before.
+func headLength(b []byte, searched int) int {
+	for i := max(0, searched-2); ; {
+		end := bytes.IndexByte(b[i:], '\n')
+		if end < 0 {
+			return 0
+		}
+		i += end + 1
+		switch rest := b[i:]; {
+		case bytes.HasPrefix(rest, []byte("\n")):
+			return i + 1
+		case bytes.HasPrefix(rest, []byte("\r\n")):
+			return i + 2
+		}
+	}
+}
+
+// alive is false where the service has closed the connection, or said what nobody asked for.
+func (l *link) alive() bool {
+	conn, ok := l.Conn.(syscall.Conn)
+	if !ok {
+		return true
+	}
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return false
+	}
+	var peeked error
+	err = raw.Read(func(fd uintptr) bool {
+		_, _, peeked = unix.Recvfrom(int(fd), make([]byte, 1), unix.MSG_PEEK|unix.MSG_DONTWAIT)
+		return true
+	})
+	return err == nil && peeked == unix.EAGAIN
+}
