@@ -95,6 +95,17 @@ func checkLengths(t *testing.T, k tokenizer, spec schema.Spec, promptTokens int6
 	}
 }
 
+// The nonces of short prompts have letters in the place of words.
+func TestShortPromptsHaveTheLengthAskedFor(t *testing.T) {
+	for _, k := range tokenizers(t) {
+		for _, promptTokens := range []int64{48, 80} {
+			if k.exact {
+				checkLengths(t, k, randomSpec(promptTokens, "isolated"), promptTokens)
+			}
+		}
+	}
+}
+
 func TestASharedFixedPromptIsVerified(t *testing.T) {
 	for _, k := range tokenizers(t) {
 		for _, promptTokens := range []int64{256, 257, 1000, 4000} {

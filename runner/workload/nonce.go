@@ -9,33 +9,47 @@ import "math/bits"
 // tokens gives every nonce of a run the same number of tokens, and a prompt can have an exact length with a nonce too. Within a source the
 // letter and the first seven words already differ for the first 1.5e9 / 8 sessions of each phase; prompts of two sources have the same nonce
 // with a chance of one in 5e14.
+//
+// Prompts too short for that, less than 96 tokens, have capital letters: "K T A R F S 3f9a1c02.". A few words have too few orders, and a block of a
+// prefix cache may hold no more than them (16 tokens in vLLM). Letters differ for the first 1.1e8 / 8 sessions of each phase, and are the same in prompts of two
+// sources with a chance of one in 1.1e8.
 type nonces struct {
 	key    key
-	words  []string
-	tail   string // safe inside a JSON string
-	leads  uint64 // number of different letters and first words
-	orders uint64 // of the words behind them
+	words  []string // nil: letters
+	tail   string   // safe inside a JSON string
+	leads  uint64   // number of different letters and first words
+	orders uint64   // of the words behind them
 }
 
 const (
-	maxNonceWords = 16
-	minNonceWords = 4
-	leadWords     = 7
-	letters       = 26
-	tokensPerWord = 6 // of the prompt, for each word of its nonce
-	wholeNonce    = maxNonceWords * tokensPerWord
+	nonceWordCount = 16
+	leadWords      = 7
+	letters        = 26
+	wholeNonce     = 6 * nonceWordCount // least tokens of a prompt with words in its nonce
 )
 
-// newNonces gives the nonces for prompts of promptTokens. A prompt too short for 16 words, less than 96 tokens, has fewer: one for each 6
-// tokens, and at least 4. Those can repeat, in prompts that are shorter than what servers cache.
+// A nonce of letters, each behind a blank a token of its own even in a small vocabulary.
+const (
+	shortNonce    = 6
+	singleLetters = "ABCDEFGHIKLMNOPRSTUVWZ"
+)
+
+// newNonces gives the nonces for prompts of promptTokens or more.
 func newNonces(seed Seed, promptTokens int64) *nonces {
-	count := int(min(max(promptTokens/tokensPerWord, minNonceWords), maxNonceWords))
-	orders := factorial(max(count-leadWords, 0))
+	tail := " " + jsonSafe(seed.Run) + "." + paragraph
+	if promptTokens < wholeNonce {
+		leads := uint64(1)
+		for range shortNonce {
+			leads *= uint64(len(singleLetters))
+		}
+		return &nonces{key: seed.nonces(), tail: tail, leads: leads}
+	}
+	orders := factorial(nonceWordCount - leadWords)
 	return &nonces{
 		key:    seed.nonces(),
-		words:  choose(nonceWords, count, seed.nonceWords().stream(0)),
-		tail:   " file " + jsonSafe(seed.Run) + "." + paragraph,
-		leads:  letters * factorial(count) / orders,
+		words:  choose(nonceWords, nonceWordCount, seed.nonceWords().stream(0)),
+		tail:   " file" + tail,
+		leads:  letters * factorial(nonceWordCount) / orders,
 		orders: orders,
 	}
 }
@@ -59,17 +73,27 @@ func factorial(n int) uint64 {
 }
 
 // constantWords is about how many words a nonce's tokens are worth: a run's id takes more than one.
-func (n *nonces) constantWords() int64 { return int64(len(n.words)) + 6 }
+func (n *nonces) constantWords() int64 {
+	const tail = 6
+	if n.words == nil {
+		return shortNonce + tail
+	}
+	return nonceWordCount + tail
+}
 
 // append writes the nonce of a place; nil nonces write nothing.
 func (n *nonces) append(b []byte, at place) []byte {
 	if n == nil {
 		return b
 	}
-	order := permute(n.key, uint64(at)%n.leads, n.leads)*n.orders + n.key.hash(uint64(at))%n.orders
+	lead := permute(n.key, uint64(at)%n.leads, n.leads)
+	if n.words == nil {
+		return append(appendLetters(b, lead), n.tail...)
+	}
+	order := lead*n.orders + n.key.hash(uint64(at))%n.orders
 	left := factorial(len(n.words))
 	b = append(b, 'A'+byte(order/left))
-	var words [maxNonceWords]string
+	var words [nonceWordCount]string
 	rest := words[:copy(words[:], n.words)]
 	for len(rest) > 0 {
 		order %= left
@@ -79,6 +103,18 @@ func (n *nonces) append(b []byte, at place) []byte {
 		rest = append(rest[:i], rest[i+1:]...)
 	}
 	return append(b, n.tail...)
+}
+
+// appendLetters writes a number as letters with blanks between.
+func appendLetters(b []byte, number uint64) []byte {
+	for i := range shortNonce {
+		if i > 0 {
+			b = append(b, ' ')
+		}
+		b = append(b, singleLetters[number%uint64(len(singleLetters))])
+		number /= uint64(len(singleLetters))
+	}
+	return b
 }
 
 // permute maps each number below size to a different one below size: a Feistel network over the next even number of bits, walked until it lands

@@ -123,14 +123,14 @@ func TestIsolatedPromptsDifferFromTheFirstWordsWhateverChanges(t *testing.T) {
 		}
 		other := base
 		other.seed.Run = "ffffffff"
-		second := words(t, requestOf(t, spec, other))[:1+maxNonceWords]
+		second := words(t, requestOf(t, spec, other))[:1+nonceWordCount]
 		common := 0
-		for _, word := range first[1 : 1+maxNonceWords] {
+		for _, word := range first[1 : 1+nonceWordCount] {
 			if slices.Contains(second, word) {
 				common++
 			}
 		}
-		if common > maxNonceWords/2 {
+		if common > nonceWordCount/2 {
 			t.Errorf("%s: the nonces of two runs have %d words in common: %q", spec.Workload.Name(), common, second)
 		}
 	}
@@ -155,6 +155,41 @@ func requestOf(t testing.TB, spec schema.Spec, o origin) Request {
 		t.Fatal(err)
 	}
 	return requestAt(t, source, o.phase, o.index)
+}
+
+// Prompts of 20 tokens were met again: 624 nonces told them apart, all within the first block of 16 tokens that a prefix cache keeps.
+func TestShortPromptsShareNoPrefix(t *testing.T) {
+	for _, spec := range []schema.Spec{fixedSpec(20, "isolated"), randomSpec(20, "isolated"), randomSpec(95, "isolated")} {
+		seen := map[string]origin{}
+		for _, seed := range shortSeeds() {
+			source, err := New(spec, seed, Calibration{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, phase := range []measure.Phase{measure.Warmup, measure.Measured} {
+				for i := range int64(100) {
+					opening := strings.Join(words(t, requestAt(t, source, phase, i))[:shortNonce], " ")
+					if other, met := seen[opening]; met {
+						t.Fatalf("%s: %+v and %s %d of %+v both begin with %q", spec.Workload.Name(), other, phase, i, seed, opening)
+					}
+					seen[opening] = origin{seed, phase, i}
+				}
+			}
+		}
+	}
+}
+
+// shortSeeds are those of a run: of 3 points, 2 repeats of each and 2 trials.
+func shortSeeds() []Seed {
+	var all []Seed
+	for _, trial := range []string{"a", "b"} {
+		for _, point := range []string{"1", "2", "3"} {
+			for repeat := range int64(2) {
+				all = append(all, Seed{Point: point, Repeat: repeat, Trial: trial, Run: "3f9a1c02"})
+			}
+		}
+	}
+	return all
 }
 
 func TestNoNonceOfASourceIsMetTwice(t *testing.T) {
