@@ -92,14 +92,14 @@ func serverOf(samples []Sample, from, to clock.Instant) Server {
 	return figures
 }
 
-// scrapes are the values of each series by the time of the scrape, summed over the URLs and labels that a scrape has them with.
+// scrapes are the values of each series by the URL and the time of the scrape, summed over the labels that a scrape has them with.
 type scrapes struct {
 	times  []clock.Instant
-	values map[string]map[clock.Instant]float64
+	values map[string]map[string]map[clock.Instant]float64
 }
 
 func scrapesOf(samples []Sample) scrapes {
-	s := scrapes{values: map[string]map[clock.Instant]float64{}}
+	s := scrapes{values: map[string]map[string]map[clock.Instant]float64{}}
 	for i := range samples {
 		sample := &samples[i]
 		if len(s.times) == 0 || s.times[len(s.times)-1] != sample.At {
@@ -108,10 +108,15 @@ func scrapesOf(samples []Sample) scrapes {
 		if sample.Value == nil {
 			continue
 		}
-		if s.values[sample.Metric] == nil {
-			s.values[sample.Metric] = map[clock.Instant]float64{}
+		byURL := s.values[sample.Metric]
+		if byURL == nil {
+			byURL = map[string]map[clock.Instant]float64{}
+			s.values[sample.Metric] = byURL
 		}
-		s.values[sample.Metric][sample.At] += *sample.Value
+		if byURL[sample.URL] == nil {
+			byURL[sample.URL] = map[clock.Instant]float64{}
+		}
+		byURL[sample.URL][sample.At] += *sample.Value
 	}
 	return s
 }
@@ -154,17 +159,27 @@ func (s *scrapes) gauge(names []string, from, to clock.Instant) (mean, greatest 
 	return &average, &most
 }
 
-// grown is by how much a counter grew from the last scrape before the measured phase to the first behind it; nil where one of the two is missing,
-// or where it fell: the service was started anew.
+// grown is by how much a counter grew at all URLs from the last scrape before the measured phase to the first behind it; nil where one of the two is
+// missing, or where it fell: the service was started anew.
 func (s *scrapes) grown(names []string, from, to clock.Instant) *float64 {
+	byURL := s.values[s.named(names)]
+	growth := sum{unknown: len(byURL) == 0}
+	for _, values := range byURL {
+		growth.add(s.grownAt(values, from, to))
+	}
+	return growth.known()
+}
+
+// grownAt is the same of one URL, whose scrapes may have gaps where another's have none.
+func (s *scrapes) grownAt(values map[clock.Instant]float64, from, to clock.Instant) *float64 {
 	var before, behind *float64
 	for _, at := range s.times {
-		value := s.at(names, at)
-		if value != nil && at <= from {
-			before = value
+		value, ok := values[at]
+		if ok && at <= from {
+			before = &value
 		}
-		if at >= to && behind == nil {
-			behind = value
+		if ok && at >= to && behind == nil {
+			behind = &value
 		}
 	}
 	if before == nil || behind == nil || *behind < *before {
@@ -194,10 +209,13 @@ func Queues(samples []Sample) []Queue {
 	return queues
 }
 
-// at is the value of a series at an instant.
+// at is the value of a series at an instant over all URLs; nil where one of them did not answer then.
 func (s *scrapes) at(names []string, at clock.Instant) *float64 {
-	if value, ok := s.values[s.named(names)][at]; ok {
-		return &value
+	byURL := s.values[s.named(names)]
+	total := sum{unknown: len(byURL) == 0}
+	for _, values := range byURL {
+		value, ok := values[at]
+		total.value, total.unknown = total.value+value, total.unknown || !ok
 	}
-	return nil
+	return total.known()
 }

@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -78,5 +79,29 @@ func TestSeriesOfOneNameAreAddedUp(t *testing.T) {
 	got := serverOf(both, 15e8, 45e8)
 	if got.ServerRunning == nil || *got.ServerRunning != 12 {
 		t.Errorf("running %v, want 12", got.ServerRunning)
+	}
+}
+
+// The service behind one URL did not answer once, just before the measured phase: what it had counted by then is no growth, and it did not stand still.
+func TestAURLThatDoesNotAnswerIsNoChange(t *testing.T) {
+	var both []Sample
+	for _, url := range []string{"http://a/metrics", "http://b/metrics"} {
+		for _, s := range scraped(vllmSeries()) {
+			s.URL = url
+			if url == "http://a/metrics" || s.At != 4e9 && s.At != 2e9 {
+				both = append(both, s)
+			}
+		}
+	}
+	slices.SortStableFunc(both, func(a, b Sample) int { return int(a.At - b.At) })
+	got := serverOf(both, 25e8, 45e8)
+	if got.ServerRunning == nil || *got.ServerRunning != 16 { // at 3 s alone
+		t.Errorf("running %v, want 16", got.ServerRunning)
+	}
+	if got.ServerPreemptions == nil || *got.ServerPreemptions != 4+4 { // of one from 2 to 5 s, of the other from 1 to 5 s
+		t.Errorf("preemptions %v, want 8", got.ServerPreemptions)
+	}
+	if hits := got.ServerCacheHits; hits == nil || *hits != (100.+100)/(400+500) {
+		t.Errorf("hits %v", hits)
 	}
 }
