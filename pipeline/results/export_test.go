@@ -59,10 +59,11 @@ func measurementsOfParquet(t *testing.T, text []byte) (got []Measurement) {
 	if err := os.WriteFile(path, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for row, err := range readParquet[measure.RequestRow](path) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	rows, err := read[measure.RequestRow](path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range rows {
 		got = append(got, MeasurementOf(row.Keys))
 	}
 	return got

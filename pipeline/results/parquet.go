@@ -1,21 +1,14 @@
 package results
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"iter"
-	"os"
-	"strconv"
 
 	"github.com/apache/arrow/go/v17/arrow"
-	"github.com/apache/arrow/go/v17/arrow/memory"
 	"github.com/apache/arrow/go/v17/parquet"
 	"github.com/apache/arrow/go/v17/parquet/compress"
-	"github.com/apache/arrow/go/v17/parquet/file"
 	"github.com/apache/arrow/go/v17/parquet/pqarrow"
-
-	"sweetspot/runner/disk"
 )
 
 // rowsPerGroup bounds the memory of writing and reading: that many rows are turned into columns at a time.
@@ -102,88 +95,12 @@ func groups[T any](rows iter.Seq[T], size int) iter.Seq[[]T] {
 	}
 }
 
-// readParquet gives the rows of a file in order, a group of them in memory at a time. An error, which names the file, ends them: rows given before
-// it are those of a file that is not whole.
-func readParquet[T any](path string) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		var none T
-		in, err := disk.Open(path)
-		if err != nil {
-			yield(none, fmt.Errorf("reading results: %w", err))
-			return
-		}
-		defer in.Close()
-		var reader parquetReader[T]
-		for err = caught(func() error { return reader.open(in) }); err == nil; {
-			var rows []T
-			err = caught(func() (err error) { rows, err = reader.next(); return err })
-			for _, row := range rows {
-				if !yield(row, nil) {
-					return
-				}
-			}
-		}
-		if err != io.EOF {
-			yield(none, fmt.Errorf("reading %s: %w", path, err))
-		}
-	}
-}
-
 // caught turns a panic of the library, which some broken files cause, into an error.
 func caught(call func() error) (err error) {
 	defer func() {
 		if broken := recover(); broken != nil {
-			err = fmt.Errorf("the Arrow library gave up: %v", broken)
+			err = fmt.Errorf("the library gave up: %v", broken)
 		}
 	}()
 	return call()
-}
-
-// parquetReader reads one file in groups of rows.
-type parquetReader[T any] struct {
-	decoder decoder[T]
-	batches pqarrow.RecordReader
-}
-
-func (r *parquetReader[T]) open(in *os.File) error {
-	parquetFile, err := file.NewParquetReader(in)
-	if err != nil {
-		return fmt.Errorf("it is corrupt or cut short: %w", err)
-	}
-	if err := checkVersion(parquetFile.MetaData().KeyValueMetadata().FindValue(versionKey)); err != nil {
-		return err
-	}
-	// The library makes room for a whole batch in each of hundreds of columns: 10 MB for the one row of a point.
-	size := max(1, min(rowsPerGroup, parquetFile.NumRows()))
-	reader, err := pqarrow.NewFileReader(parquetFile, pqarrow.ArrowReadProperties{BatchSize: size}, memory.DefaultAllocator)
-	if err != nil {
-		return err
-	}
-	if r.batches, err = reader.GetRecordReader(context.Background(), nil, nil); err != nil {
-		return err
-	}
-	r.decoder, err = newDecoder[T](r.batches.Schema())
-	return err
-}
-
-// checkVersion compares the version that a file says it is of.
-func checkVersion(stored *string) error {
-	if stored == nil {
-		return fmt.Errorf("it has no %s: sweetspot did not write it", versionKey)
-	}
-	if *stored != strconv.Itoa(SchemaVersion) {
-		return fmt.Errorf("its results schema is version %s; this sweetspot reads version %d", *stored, SchemaVersion)
-	}
-	return nil
-}
-
-// next gives the next rows, and io.EOF after the last.
-func (r *parquetReader[T]) next() ([]T, error) {
-	if r.batches.Next() {
-		return r.decoder.rows(r.batches.Record())
-	}
-	if err := r.batches.Err(); err != nil && err != io.EOF {
-		return nil, fmt.Errorf("it is corrupt: %w", err)
-	}
-	return nil, io.EOF
 }

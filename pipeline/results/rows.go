@@ -67,14 +67,9 @@ func (r *Run) Trials() (rows []TrialRow, broken []error) {
 	if err != nil {
 		return nil, []error{err}
 	}
-	for _, id := range slices.Sorted(maps.Keys(found)) {
-		read, err := collect[TrialRow](r, trialName(id, found[id]), sums)
-		if err != nil {
-			broken = append(broken, err)
-		}
-		rows = append(rows, read...)
-	}
-	return rows, broken
+	return atOnce(slices.Sorted(maps.Keys(found)), func(id string) ([]TrialRow, error) {
+		return collect[TrialRow](r, trialName(id, found[id]), sums)
+	})
 }
 
 // WriteTrial stores the verdict on a trial beside those before it: rows, whose Attempt it sets, are of one trial, a row per point.

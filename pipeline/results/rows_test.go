@@ -15,6 +15,9 @@ import (
 	"testing"
 
 	"github.com/apache/arrow/go/v17/arrow"
+	"github.com/apache/arrow/go/v17/arrow/array"
+	"github.com/apache/arrow/go/v17/arrow/memory"
+	"github.com/apache/arrow/go/v17/parquet/pqarrow"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
@@ -80,7 +83,12 @@ func writeWith[T any](t rapid.TB, dir string, l layout, rows iter.Seq[T]) string
 }
 
 func read[T any](path string) (rows []T, err error) {
-	for row, err := range readParquet[T](path) {
+	file, err := openContent(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.close()
+	for row, err := range readParquet[T](file) {
 		if err != nil {
 			return rows, err
 		}
@@ -226,15 +234,38 @@ func TestFilesThatAreNotOursAreRefused(t *testing.T) {
 }
 
 func TestAnotherTypeOfColumnIsRefused(t *testing.T) {
-	type changed struct {
-		RunID int64 `json:"run_id"`
-	}
 	type row struct {
 		RunID string `json:"run_id"`
 	}
-	_, err := read[row](write(t, t.TempDir(), slices.Values([]changed{{7}})))
-	if err == nil || !strings.Contains(err.Error(), "its column run_id is int64, not utf8") {
-		t.Errorf("error %v", err)
+	type number struct {
+		RunID int64 `json:"run_id"`
+	}
+	type list struct {
+		RunID []string `json:"run_id"`
+	}
+	for want, path := range map[string]string{
+		"its column run_id is INT64, not BYTE_ARRAY":                write(t, t.TempDir(), slices.Values([]number{{7}})),
+		"its column run_id is a list of BYTE_ARRAY, not BYTE_ARRAY": write(t, t.TempDir(), slices.Values([]list{{[]string{"a"}}})),
+	} {
+		if rows, err := read[row](path); err == nil || !strings.Contains(err.Error(), want) || len(rows) != 0 {
+			t.Errorf("%d rows and error %v, want %q", len(rows), err, want)
+		}
+	}
+}
+
+// A group that can't be held is not read.
+func TestAGroupOfTooManyRowsIsRefused(t *testing.T) {
+	type row struct {
+		Late bool `json:"late"`
+	}
+	l, err := layoutOf[row](Requests, "0a1b2c3d")
+	if err != nil {
+		t.Fatal(err)
+	}
+	batch := encode(l, make([]row, mostRows+1))
+	defer batch.Release()
+	if rows, err := read[row](writeBatch(t, l, batch)); err == nil || !strings.Contains(err.Error(), "65537 rows in a group, at most 65536 are read") || len(rows) != 0 {
+		t.Errorf("%d rows and error %v", len(rows), err)
 	}
 }
 
@@ -249,6 +280,54 @@ func TestNullsWhereThereMustBeNoneAreRefused(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "its column run_id has 1 nulls and must have none") {
 		t.Errorf("error %v", err)
 	}
+}
+
+// An empty list is no null in it.
+func TestANullInAListIsRefused(t *testing.T) {
+	type row struct {
+		Chunks []int64 `json:"chunks"`
+	}
+	l, err := layoutOf[row](Requests, "0a1b2c3d")
+	if err != nil {
+		t.Fatal(err)
+	}
+	builder := array.NewRecordBuilder(memory.DefaultAllocator, l.schema)
+	defer builder.Release()
+	list := builder.Field(0).(*array.ListBuilder)
+	list.Append(true)
+	list.Append(true)
+	list.ValueBuilder().(*array.Int64Builder).AppendValues([]int64{7, 8}, nil)
+	batch := builder.NewRecord()
+	defer batch.Release()
+	got, err := read[row](writeBatch(t, l, batch))
+	if diff := cmp.Diff([]row{{[]int64{}}, {[]int64{7, 8}}}, got); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+	list.Append(true)
+	list.ValueBuilder().AppendNull()
+	broken := builder.NewRecord()
+	defer broken.Release()
+	if _, err := read[row](writeBatch(t, l, broken)); err == nil || !strings.Contains(err.Error(), "its column chunks has 1 nulls and must have none") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// writeBatch writes a file with one group, whatever is in it.
+func writeBatch(t *testing.T, l layout, batch arrow.Record) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "batch.parquet")
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := pqarrow.NewFileWriter(l.schema, file, parquetProperties(l.schema), pqarrow.NewArrowWriterProperties(pqarrow.WithStoreSchema()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(out.Write(batch), out.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 func TestAColumnThatArrowHasNoTypeForIsAnError(t *testing.T) {

@@ -74,24 +74,35 @@ func (r *Run) readSums() (sums, error) {
 	return listed, nil
 }
 
-// verify compares a file's content with its checksum, so that nothing is decoded from one that was damaged.
+// verify compares a file's content with its checksum.
 func (s sums) verify(r *Run, name string) error {
+	file, err := s.open(r, name)
+	if err != nil {
+		return err
+	}
+	return file.close()
+}
+
+// open opens a file whose content is what its checksum says, so that nothing is decoded from one that was damaged. The caller closes it.
+func (s sums) open(r *Run, name string) (*content, error) {
 	path := filepath.Join(r.dir, name)
 	want, listed := s[filepath.ToSlash(name)]
 	if !listed {
-		return fmt.Errorf("reading %s: %s has no checksum of it: sweetspot did not write it", path, sumsFile)
+		return nil, fmt.Errorf("reading %s: %s has no checksum of it: sweetspot did not write it", path, sumsFile)
 	}
-	in, err := disk.Open(path)
+	file, err := openContent(path)
 	if err != nil {
-		return fmt.Errorf("reading results: %w", err)
+		return nil, err
 	}
-	defer in.Close()
 	sum := sha256.New()
-	if _, err := io.Copy(sum, in); err != nil {
-		return fmt.Errorf("reading %s: %w", path, err)
+	if _, err = io.Copy(sum, io.NewSectionReader(file, 0, file.Size())); err != nil {
+		err = fmt.Errorf("reading %s: %w", path, err)
+	} else if hex.EncodeToString(sum.Sum(nil)) != want {
+		err = fmt.Errorf("reading %s: it is corrupt or cut short: its checksum is not the one in %s", path, sumsFile)
 	}
-	if hex.EncodeToString(sum.Sum(nil)) != want {
-		return fmt.Errorf("reading %s: it is corrupt or cut short: its checksum is not the one in %s", path, sumsFile)
+	if err != nil {
+		file.close()
+		return nil, err
 	}
-	return nil
+	return file, nil
 }

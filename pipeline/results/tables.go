@@ -117,13 +117,21 @@ func (r *Run) Points() (rows []measure.Point, broken []error) {
 	if err != nil {
 		return nil, []error{err}
 	}
-	wanted := last(listed)
-	read, errs := make([]measure.Point, len(wanted)), make([]error, len(wanted))
-	var reading errgroup.Group // decoding takes longer than reading: a file has some 200 columns
+	return atOnce(last(listed), func(m Measurement) ([]measure.Point, error) {
+		row, err := r.point(m, sums)
+		return []measure.Point{row}, err
+	})
+}
+
+// atOnce reads files side by side, as decoding one takes longer than reading it: it has hundreds of columns. Rows come in the order of their files; one that
+// gives an error gives none.
+func atOnce[F, T any](files []F, read func(F) ([]T, error)) (rows []T, broken []error) {
+	of, errs := make([][]T, len(files)), make([]error, len(files))
+	var reading errgroup.Group
 	reading.SetLimit(runtime.GOMAXPROCS(0))
-	for i, m := range wanted {
+	for i, file := range files {
 		reading.Go(func() error {
-			read[i], errs[i] = r.point(m, sums)
+			of[i], errs[i] = read(file)
 			return nil
 		})
 	}
@@ -133,7 +141,7 @@ func (r *Run) Points() (rows []measure.Point, broken []error) {
 			broken = append(broken, err)
 			continue
 		}
-		rows = append(rows, read[i])
+		rows = append(rows, of[i]...)
 	}
 	return rows, broken
 }
@@ -160,11 +168,13 @@ func (r *Run) point(m Measurement, sums sums) (measure.Point, error) {
 
 // collect reads a whole file.
 func collect[T any](r *Run, name string, sums sums) ([]T, error) {
-	if err := sums.verify(r, name); err != nil {
+	file, err := sums.open(r, name)
+	if err != nil {
 		return nil, err
 	}
+	defer file.close()
 	var rows []T
-	for row, err := range readParquet[T](r.path(name)) {
+	for row, err := range readParquet[T](file) {
 		if err != nil {
 			return nil, err
 		}
@@ -193,12 +203,14 @@ func stored[T any](r *Run, name string) iter.Seq2[T, error] {
 
 func storedWith[T any](r *Run, name string, sums sums) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		if err := sums.verify(r, name); err != nil {
+		file, err := sums.open(r, name)
+		if err != nil {
 			var none T
 			yield(none, err)
 			return
 		}
-		readParquet[T](r.path(name))(yield)
+		defer file.close()
+		readParquet[T](file)(yield)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Column is one column of a row type.
@@ -25,9 +26,18 @@ type Column struct {
 // seconds give ttft_p50_s).
 //
 // A pointer that is nil, an instant that did not happen and an empty slice pointer are null.
+//
+// The list is made once for each type, as thousands of files have rows of one; it is not to be changed.
 func Columns(row reflect.Type) []Column {
-	return appendColumns(nil, row, nil, "", "", "")
+	if listed, ok := listed.Load(row); ok {
+		return listed.([]Column)
+	}
+	columns := appendColumns(nil, row, nil, "", "", "")
+	listed.Store(row, slices.Clip(columns))
+	return columns
 }
+
+var listed sync.Map // of each type, its columns
 
 func appendColumns(columns []Column, row reflect.Type, index []int, prefix, unit, doc string) []Column {
 	for i := range row.NumField() {
