@@ -78,8 +78,7 @@ func inBubble(t *testing.T, handler http.HandlerFunc, configure func(*Config), t
 
 // dialBy makes the client connect by dial.
 func (g rig) dialBy(dial dial) {
-	g.client.plain.dial = wired(dial, g.client.config.Clock)
-	g.client.transport.DialContext = g.client.plain.dial
+	g.client.http1.dial, g.client.transport.DialContext = dial, dial
 }
 
 // send sends one request, and returns its record and when after its dispatch firstToken was called, nil where it was not.

@@ -3,7 +3,6 @@ package client
 import (
 	"errors"
 	"io"
-	"net"
 	"strings"
 
 	"sweetspot/runner/clock"
@@ -12,20 +11,15 @@ import (
 var errChunks = errors.New("malformed chunked encoding")
 
 // chunks reads a chunked body (RFC 9112, section 7.1) from a link. Each read is one read of the connection, so that nothing that has arrived waits
-// for what has not, and its stamp is taken before anything else.
+// for what has not.
 type chunks struct {
-	conn  net.Conn // the link's, below its wire
-	clock clock.Clock
-	at    clock.Instant // what was read last had arrived
+	link  *link
 	part  chunkPart
 	size  uint64 // of the chunk whose header is being read, then what is left of it
 	width int    // hexadecimal digits of that header
 	line  int    // bytes of the current trailer line
-	begun bool   // what the link held has been read
 	whole bool   // the body has ended, and nothing came behind it
 	err   error
-
-	link *link
 }
 
 type chunkPart int
@@ -44,7 +38,7 @@ func (c *chunks) Read(p []byte) (int, error) {
 	if c.err != nil {
 		return 0, c.err
 	}
-	n, err := c.receive(p)
+	n, err := c.link.Read(p)
 	raw := p[:n]
 	n, used := c.strip(raw)
 	switch {
@@ -59,21 +53,7 @@ func (c *chunks) Read(p []byte) (int, error) {
 	return n, c.err
 }
 
-func (c *chunks) arrived() clock.Instant { return c.at }
-
-func (c *chunks) receive(p []byte) (int, error) {
-	if !c.begun && len(c.link.held) > 0 {
-		n, err := c.link.Read(p)
-		c.at = clock.Instant(c.link.arrived.Load())
-		return n, err
-	}
-	c.begun = true
-	n, err := c.conn.Read(p)
-	if n > 0 {
-		c.at = c.clock.Now()
-	}
-	return n, err
-}
+func (c *chunks) arrived() clock.Instant { return clock.Instant(c.link.wire.arrived.Load()) }
 
 // strip takes the framing out of b, in place. It returns how many bytes of data are left and how many of b belong to the body.
 func (c *chunks) strip(b []byte) (data, used int) {

@@ -38,14 +38,15 @@ func (c *piecewise) Read(p []byte) (int, error) {
 
 // linkOf is a link over a piecewise connection.
 func linkOf(pieces ...string) *link {
-	return &link{wire: &wire{Conn: &piecewise{pieces: pieces}, clock: clock.New()}}
+	w := &wire{Conn: &piecewise{pieces: pieces}, clock: clock.New()}
+	return &link{wire: w, conn: w}
 }
 
 // unchunk reads a chunked body that arrives in pieces, and returns its data.
 func unchunk(pieces ...string) (string, error) {
 	l := linkOf(pieces...)
 	var data bytes.Buffer
-	_, err := io.Copy(&data, &chunks{link: l, conn: l.Conn, clock: l.clock})
+	_, err := io.Copy(&data, &chunks{link: l})
 	return data.String(), err
 }
 
@@ -291,7 +292,7 @@ func TestMoreThanTheAnswerIsHeld(t *testing.T) {
 	body := chunk("a") + chunk("")
 	l := linkOf()
 	l.held = []byte(body + "x")
-	c := chunks{link: l, conn: l.Conn, clock: l.clock}
+	c := chunks{link: l}
 	if n, err := c.Read(make([]byte, len(body))); n != 1 || err != io.EOF || c.whole {
 		t.Errorf("%d bytes, error %v, whole %v; want 1, EOF, and the connection not to be used again", n, err, c.whole)
 	}

@@ -39,8 +39,8 @@ type Config struct {
 type Client struct {
 	config    Config
 	bases     []base
-	plain     *plain          // carries requests to http:// addresses, unless over HTTP/2
-	transport *http.Transport // carries all others
+	http1     *http1
+	transport *http.Transport // for HTTP/2
 	keptOpen  atomic.Int64    // responses that had not ended soon after [DONE]
 	exchanges sync.Pool       // of *exchange
 	decoders  sync.Pool       // of *decoder
@@ -85,7 +85,7 @@ func New(config Config) (*Client, error) {
 		b.index = int64(len(c.bases))
 		c.bases = append(c.bases, b)
 	}
-	c.plain, c.transport = newPlain(config), newTransport(config)
+	c.http1, c.transport = newHTTP1(config), newTransport(config)
 	c.exchanges.New = func() any { return &exchange{client: c} }
 	c.decoders.New = newDecoder
 	return c, nil
@@ -93,16 +93,16 @@ func New(config Config) (*Client, error) {
 
 // Close closes the idle connections. Requests in flight are not touched; the client is of no use after it.
 func (c *Client) Close() {
-	c.plain.CloseIdleConnections()
+	c.http1.CloseIdleConnections()
 	c.transport.CloseIdleConnections()
 }
 
-// way is what carries requests to an address.
-func (c *Client) way(to *base) http.RoundTripper {
-	if to.root.Scheme == "http" && !c.config.HTTP2 {
-		return c.plain
+// way is what carries the requests.
+func (c *Client) way() http.RoundTripper {
+	if c.config.HTTP2 {
+		return c.transport
 	}
-	return c.transport
+	return c.http1
 }
 
 func completionPath(api string) (string, error) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptrace"
 	"slices"
@@ -22,7 +23,6 @@ const (
 	headBuffer    = 1 << 10 // heads of responses are parsed through it
 	requestBuffer = 4 << 10 // a request that fits leaves in one write
 	leastHead     = 512     // free space for a read of a head
-	maxHeadBytes  = 64 << 10
 
 	// takenAtOnce is how many bytes of a request two kernels take between them, whether or not the service reads them.
 	takenAtOnce = 64 << 10
@@ -38,7 +38,8 @@ var (
 
 // link is a connection that carries one request after the other.
 type link struct {
-	*wire
+	wire  *wire
+	conn  net.Conn      // the wire, or TLS over it
 	held  []byte        // arrived, not yet read
 	head  int           // of those, the bytes up to the end of a response's head
 	since clock.Instant // it has been idle
@@ -47,7 +48,7 @@ type link struct {
 // Read reads what is held, else what arrives. It reads nothing from behind a head together with it.
 func (l *link) Read(p []byte) (int, error) {
 	if len(l.held) == 0 {
-		return l.wire.Read(p)
+		return l.conn.Read(p)
 	}
 	if l.head > 0 {
 		p = p[:min(len(p), l.head)]
@@ -67,7 +68,7 @@ func (l *link) send(request *http.Request, hooks *httptrace.ClientTrace) <-chan 
 			if hooks.WroteRequest != nil {
 				hooks.WroteRequest(httptrace.WroteRequestInfo{Err: err})
 			}
-			l.SetReadDeadline(time.Now().Add(linger))
+			l.conn.SetReadDeadline(time.Now().Add(linger))
 		}
 		written <- err
 	}
@@ -81,7 +82,7 @@ func (l *link) send(request *http.Request, hooks *httptrace.ClientTrace) <-chan 
 
 func (l *link) write(request *http.Request) error {
 	out := requestWriters.Get().(*bufio.Writer)
-	out.Reset(l.wire)
+	out.Reset(l.conn)
 	err := request.Write(out)
 	if err == nil {
 		err = out.Flush()
@@ -133,7 +134,7 @@ func (l *link) awaitHead(firstByte func()) error {
 			return errHeadSize
 		}
 		l.held = slices.Grow(l.held, leastHead)
-		n, err := l.wire.Read(l.held[searched:cap(l.held)])
+		n, err := l.conn.Read(l.held[searched:cap(l.held)])
 		l.held = l.held[:searched+n]
 		switch {
 		case n > 0 && searched == 0 && firstByte != nil:
@@ -166,7 +167,7 @@ func headLength(b []byte, searched int) int {
 
 // alive is false where the service has closed the connection, or said what nobody asked for.
 func (l *link) alive() bool {
-	conn, ok := l.Conn.(syscall.Conn)
+	conn, ok := l.wire.Conn.(syscall.Conn)
 	if !ok {
 		return true
 	}

@@ -160,7 +160,7 @@ func (c *Client) models(ctx context.Context, to *base, model string) ([]string, 
 	header := to.header.Clone()
 	header.Set("Accept", "application/json")
 	request := &http.Request{Method: http.MethodGet, URL: to.root.JoinPath("models"), Host: header.Get("Host"), Header: header}
-	response, err := c.way(to).RoundTrip(request.WithContext(ctx))
+	response, err := c.way().RoundTrip(request.WithContext(ctx))
 	if err != nil {
 		return nil, nil
 	}

@@ -87,7 +87,7 @@ func (e *exchange) begin(to *base, request workload.Request, r *measure.Record, 
 func (e *exchange) run(ctx context.Context, prompt []byte) *failure {
 	ctx, cancel := e.client.bounded(ctx)
 	defer cancel()
-	response, err := e.client.way(e.base).RoundTrip(e.request(ctx, prompt))
+	response, err := e.client.way().RoundTrip(e.request(ctx, prompt))
 	if err != nil {
 		e.record.Ended = e.now()
 		return e.interrupted(ctx, &failure{measure.ConnectError, e.connectText(err)})
@@ -144,7 +144,7 @@ func (c *Client) bounded(ctx context.Context) (context.Context, context.CancelFu
 	return context.WithCancel(ctx)
 }
 
-// request is made by hand: [http.NewRequest] would give it a body that can be read again, and with that the transport may send it again.
+// request is made by hand: [http.NewRequest] would give it a body that can be read again, and with that [http.Transport] may send it again.
 func (e *exchange) request(ctx context.Context, body []byte) *http.Request {
 	header := e.client.headerOf(e.base, e.record.Index)
 	request := &http.Request{

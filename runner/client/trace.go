@@ -8,8 +8,8 @@ import (
 	"sweetspot/runner/measure"
 )
 
-// trace takes the instants that only the transport sees. The transport's goroutines may call it after the request has been given up, so it
-// outlives Send and is never used again.
+// trace takes the instants of a request's way to the service. Goroutines that write for HTTP/2 or a long request may call it after the request has
+// been given up, so it outlives Send and is never used again.
 type trace struct {
 	clock     clock.Clock
 	shared    bool // connections carry several requests at once
@@ -31,7 +31,7 @@ func (t *trace) gotConn(info httptrace.GotConnInfo) {
 	if t.shared {
 		return
 	}
-	w := wireOf(info.Conn)
+	w := info.Conn.(*wire)
 	w.sending.Store(t)
 	t.wire.Store(w)
 }
@@ -55,7 +55,7 @@ func (t *trace) arrived() clock.Instant {
 	return t.clock.Now()
 }
 
-// fill writes what was seen so far to r. The transport's goroutine that writes may stamp only after the one that reads: what is answered is then
+// fill writes what was seen so far to r. A goroutine that writes may stamp only after the one that reads: what is answered is then
 // taken to have been written by the answer's first byte.
 func (t *trace) fill(r *measure.Record) {
 	r.Connected = clock.Instant(t.connected.Load())

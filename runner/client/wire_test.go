@@ -265,7 +265,7 @@ func TestAConnectionThatIsOfNoUseAnyMore(t *testing.T) {
 				t.Errorf("%s: %s with conn_reused %v: %s; want ok on a new connection", name, r.Status, r.ConnReused, text(r.Error))
 			}
 			spoil(<-accepted)
-			for _, idle := range c.plain.idle {
+			for _, idle := range c.http1.idle {
 				for idle[0].alive() {
 					runtime.Gosched()
 				}
@@ -289,7 +289,7 @@ func TestIdleConnections(t *testing.T) {
 				g.t.Errorf("a new connection after %v", wait)
 			}
 		}
-		if idle := len(g.client.plain.idle["service:http"]); idle != 1 || g.net.dials.Load() != 2 {
+		if idle := len(g.client.http1.idle["http://service:http"]); idle != 1 || g.net.dials.Load() != 2 {
 			g.t.Errorf("%d idle connections of %d, want 1 of 2", idle, g.net.dials.Load())
 		}
 		time.Sleep(4 * time.Second)

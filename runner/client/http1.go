@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"crypto/tls"
 	"io"
 	"net"
 	"net/http"
@@ -13,36 +14,39 @@ import (
 	"sweetspot/runner/clock"
 )
 
-// plain carries requests over HTTP/1.1 without TLS. It calls the hooks of [httptrace] that trace has.
+// http1 carries requests over HTTP/1.1, with TLS or without. It calls the hooks of [httptrace] that trace has.
 //
 // [http.Transport] has two goroutines with their buffers for each connection, which costs some 60 µs a request and half the memory of a stream, and
 // reads a chunked body through two locks and a second buffer. Here the goroutine of a request does all; net/http writes the request and parses the
 // head of the response ([http.Request.Write], [http.ReadResponse]), and a chunked body is read by [chunks].
-type plain struct {
-	dial        dial // its connections are wires
+type http1 struct {
+	dial        dial
+	tls         *tls.Config
 	clock       clock.Clock
 	idleTimeout time.Duration
 
 	mu     sync.Mutex
-	idle   map[string][]*link // by address; the last was used last
+	idle   map[string][]*link // by scheme and address; the last was used last
 	closed bool
 }
 
-func newPlain(config Config) *plain {
-	return &plain{
-		dial: wired((&net.Dialer{}).DialContext, config.Clock), clock: config.Clock, idleTimeout: config.IdleTimeout, idle: map[string][]*link{},
+func newHTTP1(config Config) *http1 {
+	return &http1{
+		dial:  (&net.Dialer{}).DialContext,
+		tls:   &tls.Config{InsecureSkipVerify: config.SkipVerifyTLS, NextProtos: []string{"http/1.1"}},
+		clock: config.Clock, idleTimeout: config.IdleTimeout, idle: map[string][]*link{},
 	}
 }
 
 // RoundTrip sends request once, whatever happens, and returns when the head of its response has arrived. A chunked body is a [source].
-func (p *plain) RoundTrip(request *http.Request) (*http.Response, error) {
+func (h *http1) RoundTrip(request *http.Request) (*http.Response, error) {
 	ctx := request.Context()
 	hooks := httptrace.ContextClientTrace(ctx)
 	if hooks == nil {
 		hooks = new(httptrace.ClientTrace)
 	}
-	t := &tenure{plain: p, address: dialAddress(request.URL)}
-	reused, err := t.begin(ctx)
+	t := &tenure{http1: h, place: request.URL.Scheme + "://" + dialAddress(request.URL)}
+	reused, err := t.begin(ctx, request.URL)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +59,7 @@ func (p *plain) RoundTrip(request *http.Request) (*http.Response, error) {
 		return nil, t.failed(err)
 	}
 	if isChunked(response) {
-		response.Body = &chunkedBody{chunks{link: t.link, conn: t.link.Conn, clock: p.clock}, t}
+		response.Body = &chunkedBody{chunks{link: t.link}, t}
 	} else {
 		response.Body = &otherBody{body: response.Body, last: response.Close, tenure: t}
 	}
@@ -71,78 +75,96 @@ func dialAddress(to *url.URL) string {
 	return net.JoinHostPort(to.Hostname(), port)
 }
 
-// take is the connection to address that was used last, nil where there is none that can be used.
-func (p *plain) take(address string) *link {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for idle := p.idle[address]; len(idle) > 0; {
+// take is the connection to a place that was used last, nil where there is none that can be used.
+func (h *http1) take(place string) *link {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for idle := h.idle[place]; len(idle) > 0; {
 		l := idle[len(idle)-1]
 		idle[len(idle)-1] = nil
 		idle = idle[:len(idle)-1]
-		p.idle[address] = idle
-		if !p.expired(l) && l.alive() {
+		h.idle[place] = idle
+		if !h.expired(l) && l.alive() {
 			return l
 		}
-		l.Close()
+		l.conn.Close()
 	}
 	return nil
 }
 
-func (p *plain) expired(l *link) bool { return p.clock.Now().Sub(l.since) >= p.idleTimeout }
+func (h *http1) expired(l *link) bool { return h.clock.Now().Sub(l.since) >= h.idleTimeout }
 
 // put keeps a connection for the next request, and closes those that have been idle for too long.
-func (p *plain) put(address string, l *link) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed {
-		l.Close()
+func (h *http1) put(place string, l *link) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		l.conn.Close()
 		return
 	}
-	l.since = p.clock.Now()
-	idle := append(p.idle[address], l)
-	for p.expired(idle[0]) {
-		idle[0].Close()
+	l.since = h.clock.Now()
+	idle := append(h.idle[place], l)
+	for h.expired(idle[0]) {
+		idle[0].conn.Close()
 		idle[0] = nil
 		idle = idle[1:]
 	}
-	p.idle[address] = idle
+	h.idle[place] = idle
 }
 
 // CloseIdleConnections closes what is idle now, and what carries a request once that has ended.
-func (p *plain) CloseIdleConnections() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, idle := range p.idle {
+func (h *http1) CloseIdleConnections() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, idle := range h.idle {
 		for _, l := range idle {
-			l.Close()
+			l.conn.Close()
 		}
 	}
-	p.idle, p.closed = nil, true
+	h.idle, h.closed = nil, true
 }
 
 // tenure is a link while it carries one request.
 type tenure struct {
-	plain   *plain
-	address string
+	http1   *http1
+	place   string
 	link    *link
 	written <-chan error
 	release func() bool // from the request's context, which cuts reads and writes short when it is done; false where it did
 }
 
-// begin finds a link. reused says that it has carried a request before.
-func (t *tenure) begin(ctx context.Context) (reused bool, err error) {
-	t.link = t.plain.take(t.address)
+// begin finds a link to where a URL leads. reused says that it has carried a request before.
+func (t *tenure) begin(ctx context.Context, to *url.URL) (reused bool, err error) {
+	t.link = t.http1.take(t.place)
 	reused = t.link != nil
 	if !reused {
-		conn, err := t.plain.dial(ctx, "tcp", t.address)
-		if err != nil {
+		if t.link, err = t.http1.connect(ctx, to); err != nil {
 			return false, err
 		}
-		t.link = &link{wire: wireOf(conn)}
 	}
 	l := t.link
-	t.release = context.AfterFunc(ctx, func() { l.SetDeadline(time.Unix(1, 0)) })
+	t.release = context.AfterFunc(ctx, func() { l.conn.SetDeadline(time.Unix(1, 0)) })
 	return reused, nil
+}
+
+func (h *http1) connect(ctx context.Context, to *url.URL) (*link, error) {
+	conn, err := h.dial(ctx, "tcp", dialAddress(to))
+	if err != nil {
+		return nil, err
+	}
+	l := &link{wire: &wire{Conn: conn, clock: h.clock}}
+	l.conn = l.wire
+	if to.Scheme == "https" {
+		config := h.tls.Clone()
+		config.ServerName = to.Hostname()
+		encrypted := tls.Client(l.wire, config)
+		if err := encrypted.HandshakeContext(ctx); err != nil {
+			conn.Close()
+			return nil, err
+		}
+		l.conn = encrypted
+	}
+	return l, nil
 }
 
 // failed ends a tenure without a response. It returns the reason: that of writing, where it failed too.
@@ -168,9 +190,9 @@ func (t *tenure) end(whole bool) {
 		whole = false
 	}
 	if whole && released {
-		t.plain.put(t.address, t.link)
+		t.http1.put(t.place, t.link)
 	} else {
-		t.link.Close()
+		t.link.conn.Close()
 	}
 }
 
