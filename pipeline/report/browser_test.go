@@ -130,6 +130,9 @@ func TestEachChartIsDrawnInABrowser(t *testing.T) {
 	if charts, shapes := asked[int](b, `drawn.length`), asked[int](b, `[...document.querySelectorAll('.chart svg')].filter(s => s.querySelectorAll('path').length > 3).length`); charts != 8 || shapes != charts {
 		t.Errorf("%d charts of which %d are drawn, want 8", charts, shapes)
 	}
+	if joined := asked[[][]float64](b, `drawn.find(d => d.title.textContent.startsWith('Throughput against')).chart.getOption().series.at(-1).data`); len(joined) != 5 || joined[0][0] <= joined[4][0] {
+		t.Errorf("the front joins %v, want the five points that were measured, by falling pace", joined)
+	}
 	if lanes := asked[int](b, `drawn.at(-2).chart.getOption().series.reduce((n, s) => n + s.data.length, 0)`); lanes != 80 {
 		t.Errorf("the timeline has %d parts, want prefill and decode of 40 requests", lanes)
 	}
@@ -162,6 +165,9 @@ func TestPointingAtAPointSaysWhy(t *testing.T) {
 	asked[bool](b, `new Promise(shown => { const look = () => drawn[1].chart.getDom().textContent.includes('is above the limit of 300ms') ? shown(true) : setTimeout(look, 20); look(); })`)
 	if tip := asked[string](b, `drawn[1].chart.getDom().textContent`); !strings.Contains(tip, "one, concurrency 4") || !strings.Contains(tip, "output ") {
 		t.Errorf("tip %q", tip)
+	}
+	if held := asked[string](b, `time({ttft_p50_s: 1, limits: [{figure: 'ttft_all_p50_s', value_s: 'Infinity'}]}, 'ttft_p50_s')`); held != "Infinity" {
+		t.Errorf("the time of a point whose requests failed is %s", held)
 	}
 	b.fine()
 }

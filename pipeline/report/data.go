@@ -13,7 +13,8 @@ import (
 
 // data is what the page's script draws.
 type data struct {
-	Runs []run `json:"runs"`
+	Runs   []run            `json:"runs"`
+	Fronts []selector.Front `json:"fronts"` // of the points of all trials; their sides are places among the trials of all runs
 }
 
 // run is a run as the page has it.

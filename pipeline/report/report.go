@@ -10,6 +10,7 @@ import (
 	"sweetspot/pipeline"
 	"sweetspot/pipeline/results"
 	"sweetspot/schema"
+	"sweetspot/selector"
 )
 
 // Judged is a run with the verdict on it.
@@ -41,11 +42,14 @@ var page = template.Must(template.New("page").Parse(pageSource))
 // Write writes a page with one run or several, in their order. What of them can't be read is named in broken and left out of the page, which says so.
 func Write(w io.Writer, runs []Judged) (broken []error, err error) {
 	var d data
+	var all []selector.Verdict
 	for _, run := range runs {
 		r, unread := describe(run, len(runs) == 1)
 		broken = append(broken, unread...)
 		d.Runs = append(d.Runs, r)
+		all = append(all, run.Document.Trials...)
 	}
+	d.Fronts = selector.Fronts(all)
 	text, err := json.Marshal(d) // writes < as an escape, so that no text of a run can end the script that it stands in
 	if err != nil {
 		return broken, fmt.Errorf("writing a report: %w", err)

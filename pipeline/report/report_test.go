@@ -38,8 +38,8 @@ func (nothing) Stop(context.Context) error { return nil }
 func (nothing) Err() error                 { return nil }
 func (nothing) Over() <-chan struct{}      { return nil }
 
-// driven is what a service gives whose time to first token is 100 ms per request in flight and which takes 1.5 s for the 16 tokens after it. The
-// trial two fails at concurrency 4.
+// driven is what a service gives whose time to first token is 100 ms per request in flight and which takes 1.5 s for the 16 tokens after it, and 10 ms more
+// for each request in flight. The trial two fails at concurrency 4.
 func driven(_ context.Context, _ pipeline.Service, job pipeline.Job, _ <-chan struct{}, ended func(*measure.Record)) (measure.Outcome, error) {
 	slots := job.Load.Slots()
 	if job.TrialName == "two" && slots == 4 {
@@ -48,11 +48,11 @@ func driven(_ context.Context, _ pipeline.Service, job pipeline.Job, _ <-chan st
 	o := measure.Outcome{Started: 1e9, Target: slots, TargetSessions: slots, Health: measure.Health{LagP99: new(float64)}}
 	for i := range *job.Requests {
 		at := clock.Instant(1e9 + i/slots*2e9)
-		first, last := 100e6*slots+i*1e6, 100e6*slots+15e8
-		tokens, source := int64(17), measure.FromServer
+		first, last := 100e6*slots+i*1e6, 110e6*slots+15e8
+		prompt, tokens, source := int64(8), int64(17), measure.FromServer
 		r := measure.Record{Index: i, Session: i, Lane: i % slots, Phase: measure.Measured, Status: measure.OK, Scheduled: at, Dispatched: at,
 			FirstToken: at + clock.Instant(first), LastToken: at + clock.Instant(last), Ended: at + 2e9,
-			OutputTokens: &tokens, PromptTokens: &tokens, TokenSource: &source, Chunks: []int64{first, last}}
+			OutputTokens: &tokens, PromptTokens: &prompt, RequestedPromptTokens: &prompt, TokenSource: &source, Chunks: []int64{first, last}}
 		o.Records = append(o.Records, r)
 		o.Sessions = append(o.Sessions, measure.Span{Start: at, End: r.Ended})
 		o.Finished = r.Ended
@@ -134,6 +134,10 @@ func TestAReportHasTheFiguresOfTheDocument(t *testing.T) {
 	if len(broken) > 0 || len(d.Runs) != 1 || len(d.Runs[0].Trials) != 2 {
 		t.Fatalf("broken %v, data %+v", broken, d)
 	}
+	front := map[string]bool{}
+	for _, p := range d.Fronts[0].Points {
+		front[d.Runs[0].Trials[p.Side].ID+p.PointID] = p.OnFront
+	}
 	for i, trial := range run.Document.Trials {
 		shown := d.Runs[0].Trials[i]
 		if shown.Verdict != trial.Text() || shown.Axis != "concurrency" || shown.Spec.Model != hostile {
@@ -143,6 +147,9 @@ func TestAReportHasTheFiguresOfTheDocument(t *testing.T) {
 			got := shown.Points[j]
 			if got.Selected != p.Selected || got.Eligible != p.Eligible || !slices.Equal(got.Reasons, append([]string{}, p.Reasons...)) {
 				t.Errorf("point %+v, want %+v", got, p)
+			}
+			if on, takesPart := front[trial.TrialID+p.PointID]; takesPart != (p.Pareto != nil) || takesPart && on != *p.Pareto {
+				t.Errorf("%s %s: on the front %t %t, want %v", trial.TrialName, got.Label, takesPart, on, p.Pareto)
 			}
 			if !same(got.OutputTokPerS, p.Medians.OutputTokPerS) || !same(got.TTFTP50, p.Medians.TTFT.P50) || got.OK != p.Medians.OK {
 				t.Errorf("%s: figures %+v, want %+v", p.PointID, got.figures, p.Medians)

@@ -35,11 +35,17 @@ function lines(texts) {
   return box;
 }
 
+// time is a statistic of times. Where a limit is held against it, it is the figure that is judged, in which failures are infinitely long.
+function time(p, column) {
+  const held = p.limits.find(l => l.figure === column.replace('_p', '_all_p'));
+  return held && held.value_s !== null ? held.value_s : p[column];
+}
+
 function pointLines(trial, p) {
   const all = [trial.label + ', ' + p.label + (p.selected ? p.feasible ? ' (selected)' : ' (selected, does not meet the limits)' : '')];
   all.push('output ' + number(p.output_tok_per_s) + ' tok/s' + (p.steady_output_tok_per_s === null ? '' : ', steady ' + number(p.steady_output_tok_per_s)));
-  all.push('TTFT p50 ' + seconds(p.ttft_p50_s) + ', p95 ' + seconds(p.ttft_p95_s) + ', p99 ' + seconds(p.ttft_p99_s));
-  all.push('TPOT p50 ' + seconds(p.tpot_p50_s) + ', ' + number(p.output_tok_per_s_user) + ' tok/s a user');
+  all.push('TTFT p50 ' + seconds(time(p, 'ttft_p50_s')) + ', p95 ' + seconds(time(p, 'ttft_p95_s')) + ', p99 ' + seconds(time(p, 'ttft_p99_s')));
+  all.push('TPOT p50 ' + seconds(time(p, 'tpot_p50_s')) + ', ' + number(p.output_tok_per_s_user) + ' tok/s a user');
   all.push(p.requests_ok + ' of ' + p.requests_issued + ' requests ok');
   return all.concat(p.reasons);
 }
@@ -70,7 +76,7 @@ function shape(p, i, theme) {
 }
 
 // against draws a figure of all trials' points against their load.
-function against(trials, theme, figure, name, write, limit) {
+function against(trials, theme, of, name, write, limit) {
   const option = base(theme);
   const positive = trials.every(t => t.points.every(p => p.level === null || p.level > 0));
   option.xAxis = axis(theme, trials[0].axis.replaceAll('_', ' '), {type: positive ? 'log' : 'value', logBase: 2, splitLine: {show: false}});
@@ -78,9 +84,9 @@ function against(trials, theme, figure, name, write, limit) {
   option.tooltip.formatter = d => d.data && d.data.lines ? lines(d.data.lines) : undefined;
   option.series = trials.map((t, i) => ({
     type: 'line', name: t.label, lineStyle: {color: look(i).colour, type: look(i).dash}, itemStyle: {color: look(i).colour}, symbol: look(i).symbol,
-    data: t.points.filter(p => p.level !== null && typeof p[figure] === 'number').map(p => Object.assign({value: [p.level, p[figure]], lines: pointLines(t, p)}, shape(p, i, theme))),
+    data: t.points.filter(p => p.level !== null && typeof of(p) === 'number').map(p => Object.assign({value: [p.level, of(p)], lines: pointLines(t, p)}, shape(p, i, theme))),
   }));
-  const without = trials.flatMap(t => t.points.filter(p => p.level !== null && typeof p[figure] !== 'number').map(p => ({value: [p.level, 0], lines: pointLines(t, p)})));
+  const without = trials.flatMap(t => t.points.filter(p => p.level !== null && typeof of(p) !== 'number').map(p => ({value: [p.level, 0], lines: pointLines(t, p)})));
   if (without.length > 0) {
     option.series.push({type: 'scatter', name: 'no figure', symbol: 'path://M0 0L8 8M8 0L0 8', symbolSize: 12, itemStyle: {color: 'transparent', borderColor: theme.bad, borderWidth: 3}, data: without});
   }
@@ -101,25 +107,17 @@ function ttftLimit(trials) {
   return limits.size === 1 ? [...limits][0] : undefined;
 }
 
-// front are the points that no other point beats in one figure without losing in the other.
-function front(points) {
-  return points.filter(a => !points.some(b => b.value[0] >= a.value[0] && b.value[1] >= a.value[1] && (b.value[0] > a.value[0] || b.value[1] > a.value[1])));
-}
-
-function pareto(trials, theme) {
-  const perGPU = trials.every(t => t.points.every(p => p.output_tok_per_s === null || p.output_tok_per_s_gpu !== null));
-  const figure = perGPU ? 'output_tok_per_s_gpu' : 'output_tok_per_s';
-  const option = base(theme);
+// pareto draws the points that take part in a front and joins those that are on it. Which are is the selector's to say.
+function pareto(front, trials, theme) {
+  const option = base(theme), at = p => [p.user, p.throughput];
   option.xAxis = axis(theme, 'tok/s a user', {type: 'value', scale: true});
-  option.yAxis = axis(theme, perGPU ? 'output tok/s a GPU' : 'output tok/s', {type: 'value', min: 0, nameGap: 48});
+  option.yAxis = axis(theme, front.throughput === 'output_tok_per_s_gpu' ? 'output tok/s a GPU' : 'output tok/s', {type: 'value', min: 0, nameGap: 48});
   option.tooltip.formatter = d => d.data && d.data.lines ? lines(d.data.lines) : undefined;
   option.series = trials.map((t, i) => ({
     type: 'scatter', name: t.label, itemStyle: {color: look(i).colour}, symbol: look(i).symbol,
-    data: t.points.filter(p => p.eligible && p[figure] !== null && p.output_tok_per_s_user !== null)
-      .map(p => Object.assign({value: [p.output_tok_per_s_user, p[figure]], lines: pointLines(t, p)}, shape(p, i, theme))),
-  }));
-  const best = front(option.series.flatMap(s => s.data)).map(d => d.value).sort((a, b) => a[0] - b[0]);
-  option.series.push({type: 'line', name: 'front', data: best, showSymbol: false, silent: true, lineStyle: {color: theme.quiet, type: 'dotted', width: 2}, itemStyle: {color: theme.quiet}});
+    data: front.points.filter(p => p.trial === t).map(p => Object.assign({value: at(p), lines: pointLines(t, p.point)}, shape(p.point, i, theme))),
+  })).filter(s => s.data.length > 0);
+  option.series.push({type: 'line', name: 'front', data: front.points.filter(p => p.pareto).map(at), showSymbol: false, silent: true, lineStyle: {color: theme.quiet, type: 'dotted', width: 2}, itemStyle: {color: theme.quiet}});
   return option;
 }
 
@@ -134,7 +132,7 @@ function small(t, theme) {
   option.tooltip.formatter = d => lines(pointLines(t, points[d.dataIndex]));
   option.series = [
     {type: 'bar', name: 'output tok/s', data: points.map(p => ({value: p.output_tok_per_s, itemStyle: {color: p.selected ? colours[0] : 'transparent', borderColor: colours[0], borderWidth: 2}})), itemStyle: {color: colours[0]}},
-    {type: 'line', name: 'TTFT p50', yAxisIndex: 1, data: points.map(p => typeof p.ttft_p50_s === 'number' ? p.ttft_p50_s : null), symbol: 'rect', symbolSize: 8, lineStyle: {color: colours[1]}, itemStyle: {color: colours[1]}},
+    {type: 'line', name: 'TTFT p50', yAxisIndex: 1, data: points.map(p => typeof time(p, 'ttft_p50_s') === 'number' ? time(p, 'ttft_p50_s') : null), symbol: 'rect', symbolSize: 8, lineStyle: {color: colours[1]}, itemStyle: {color: colours[1]}},
   ];
   return option;
 }

@@ -107,6 +107,7 @@ function order(a, b) {
 const several = data.runs.length > 1;
 const trials = data.runs.flatMap(r => r.trials.map(t => Object.assign(t, {run: r, label: several ? r.name + ' ' + r.run_id + (r.trials.length > 1 ? ', ' + t.trial_name : '') : t.trial_name})));
 const rows = trials.flatMap(t => t.points.map(p => Object.assign({trial: t}, {point: p})));
+for (const front of data.fronts) for (const p of front.points) p.trial = trials[p.side], p.point = p.trial.points.find(q => q.point_id === p.point_id);
 const withPoints = trials.filter(t => t.points.length > 0);
 
 function verdicts() {
@@ -134,10 +135,10 @@ function curves() {
   s.append(box);
   for (const group of byAxis()) {
     const named = byAxis().length > 1 ? ' (' + group[0].axis.replaceAll('_', ' ') + ')' : '';
-    figure(box, 'Output throughput' + named, th => against(group, th, 'output_tok_per_s', 'output tok/s', number));
-    figure(box, 'Time to first token, p50' + named, th => against(group, th, 'ttft_p50_s', 'TTFT p50', seconds, ttftLimit(group)));
+    figure(box, 'Output throughput' + named, th => against(group, th, p => p.output_tok_per_s, 'output tok/s', number));
+    figure(box, 'Time to first token, p50' + named, th => against(group, th, p => time(p, 'ttft_p50_s'), 'TTFT p50', seconds, ttftLimit(group)));
   }
-  figure(box, 'Throughput against speed for one user', th => pareto(withPoints, th), 'Eligible points. The dotted line joins those that no other point beats in one figure without losing in the other.');
+  for (const front of data.fronts) figure(box, 'Throughput against speed for one user', th => pareto(front, withPoints, th), 'Eligible points. The dotted line joins those that no other point beats in one figure without losing in the other.');
 }
 
 function multiples() {
@@ -196,11 +197,11 @@ function figuresTable() {
     {name: 'in flight', of: r => r.point.steady_mean_requests_in_flight ?? r.point.mean_requests_in_flight, write: number},
     {name: 'tok/s', of: r => r.point.output_tok_per_s, write: number},
     {name: 'tok/s a user', of: r => r.point.output_tok_per_s_user, write: number},
-    {name: 'TTFT p50', of: r => r.point.ttft_p50_s, write: seconds},
-    {name: 'p95', of: r => r.point.ttft_p95_s, write: seconds},
-    {name: 'p99', of: r => r.point.ttft_p99_s, write: seconds},
-    {name: 'TPOT p50', of: r => r.point.tpot_p50_s, write: seconds},
-    {name: 'total p50', of: r => r.point.total_time_p50_s, write: seconds},
+    {name: 'TTFT p50', of: r => time(r.point, 'ttft_p50_s'), write: seconds},
+    {name: 'p95', of: r => time(r.point, 'ttft_p95_s'), write: seconds},
+    {name: 'p99', of: r => time(r.point, 'ttft_p99_s'), write: seconds},
+    {name: 'TPOT p50', of: r => time(r.point, 'tpot_p50_s'), write: seconds},
+    {name: 'total p50', of: r => time(r.point, 'total_time_p50_s'), write: seconds},
   ];
   columns[2] = {name: 'ok/issued', of: r => r.point.requests_ok + '/' + r.point.requests_issued};
   if (rows.some(r => r.point.output_tok_per_s_gpu !== null)) columns.push({name: 'tok/s a GPU', of: r => r.point.output_tok_per_s_gpu, write: number});
@@ -216,6 +217,7 @@ function figuresTable() {
   }
   if (rows.some(r => r.point.reasons.length > 0)) columns.push({name: 'why not', of: r => r.point.reasons.join('; '), text: true});
   table(s, 'Points: medians over repeats', columns, rows, r => r.point.selected ? 'selected' : '');
+  if (rows.some(r => r.point.limits.length > 0 && r.point.requests_ok < r.point.requests_issued)) s.append(element('p', 'A time that has a limit counts failed requests as infinite.', 'quiet'));
   table(s, 'How well the client kept up', [
     {name: 'point', of: r => r.trial.label + ', ' + r.point.label, text: true},
     {name: 'scheduling lag p99', of: r => r.point.client_lag_p99_s, write: seconds},
