@@ -139,8 +139,7 @@ func TestNotebooksReadWhatWasWritten(t *testing.T) {
 func checkTable[T any](t *testing.T, got report, table Table, rows []T) {
 	t.Helper()
 	for reader, seen := range got.Tables[string(table)] {
-		checkTypes[T](t, reader, table, seen.Types)
-		checkRows(t, reader, table, rows, seen.Rows)
+		checkSeen(t, reader, table, rows, seen)
 	}
 	metadata := got.Metadata[string(table)]
 	if metadata.File[versionKey] != "1" || len(metadata.File[runKey]) != 8 || metadata.File[tableKey] != string(table) {
@@ -160,11 +159,18 @@ func checkTable[T any](t *testing.T, got report, table Table, rows []T) {
 	}
 }
 
+func checkSeen[T any](t *testing.T, reader string, table Table, rows []T, got seen) {
+	t.Helper()
+	checkTypes[T](t, reader, table, got.Types)
+	checkRows(t, reader, table, rows, got.Rows)
+}
+
 // typeNames are the names that each reader has for a kind of column, the first of a slice being its elements.
 var typeNames = map[string]map[reflect.Kind]string{
 	"pyarrow": {reflect.String: "string", reflect.Int64: "int64", reflect.Float64: "double", reflect.Bool: "bool"},
 	"pandas":  {reflect.String: "string[pyarrow]", reflect.Int64: "int64[pyarrow]", reflect.Float64: "double[pyarrow]", reflect.Bool: "bool[pyarrow]"},
 	"polars":  {reflect.String: "String", reflect.Int64: "Int64", reflect.Float64: "Float64", reflect.Bool: "Boolean"},
+	"spark":   {reflect.String: "string", reflect.Int64: "bigint", reflect.Float64: "double", reflect.Bool: "boolean"},
 	"duckdb":  {reflect.String: "VARCHAR", reflect.Int64: "BIGINT", reflect.Float64: "DOUBLE", reflect.Bool: "BOOLEAN"},
 }
 
@@ -172,6 +178,7 @@ var listNames = map[string]map[reflect.Kind]string{
 	"pyarrow": {reflect.String: "list<element: string>", reflect.Int64: "list<element: int64>"},
 	"pandas":  {reflect.String: "list<element: string>[pyarrow]", reflect.Int64: "list<element: int64>[pyarrow]"},
 	"polars":  {reflect.String: "List(String)", reflect.Int64: "List(Int64)"},
+	"spark":   {reflect.String: "array<string>", reflect.Int64: "array<bigint>"},
 	"duckdb":  {reflect.String: "VARCHAR[]", reflect.Int64: "BIGINT[]"},
 }
 
@@ -278,7 +285,6 @@ func sameCell(a, b string) bool {
 	return errA == nil && errB == nil && x == y && strings.ContainsAny(a+b, ".e")
 }
 
-// checkPercentiles holds figures that were computed from the requests against the points table.
 // checkPercentiles holds the figures that each reader works out of the requests against those of the points table: the same to a billionth, and none
 // that the points table does not give because there are too few requests is missed.
 func checkPercentiles(t *testing.T, got report, points []measure.Point) {
