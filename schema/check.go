@@ -72,11 +72,29 @@ func (c *checker) judge(s *shape, f field) (written []byte, valid bool) {
 		for i, item := range n.items {
 			c.judge(s.item, field{indexed(i), item.place, item})
 		}
+	case c.scalars(s, n):
 	default:
 		rule := c.broken(err)
 		c.report(placeFor(rule, f), "%s", c.sentence(rule, s, n))
 	}
 	return nil, false
+}
+
+// scalars judges the items of a list by the rule that the specification has for each, and reports whether one of them is to blame.
+func (c *checker) scalars(s *shape, n *node) (found bool) {
+	if s.scalar == nil || n.kind != list {
+		return false
+	}
+	for _, item := range n.items {
+		if item.kind == faulty {
+			continue
+		}
+		if rule := c.broken(c.unify(s.scalar, item).Validate(cue.Concrete(true))); rule != "" {
+			c.report(item.place, "%s", c.sentence(rule, s.scalar, item))
+			found = true
+		}
+	}
+	return found
 }
 
 // fields judges the fields of an object one by one, and reports whether all are good by themselves.

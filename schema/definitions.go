@@ -94,6 +94,7 @@ type shape struct {
 	excludes []string // @excludes: fields that take the place of this one
 	only     []string // @only: a field, then the values of it that this one goes with
 	item     *shape   // of a list of objects
+	scalar   *shape   // of a list of anything else
 	each     *shape   // of every field, where their names are free
 }
 
@@ -113,9 +114,12 @@ func newShape(name string, v cue.Value) *shape {
 			s.fields = append(s.fields, child)
 		}
 	case cue.ListKind:
-		if item := v.LookupPath(cue.MakePath(cue.AnyIndex)); item.IncompleteKind() == cue.StructKind {
-			s.item = newShape("", item)
+		item := newShape("", v.LookupPath(cue.MakePath(cue.AnyIndex)))
+		if item.object {
+			s.item = item
 			s.item.whole = true
+		} else {
+			s.scalar = item
 		}
 	}
 	return s

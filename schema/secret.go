@@ -6,7 +6,7 @@ import (
 )
 
 // secretFields are those whose values are never repeated in a message: a key may have been pasted there.
-var secretFields = []string{"url", "api_key_env", "headers", "extra_body"}
+var secretFields = []string{"url", "replicas", "api_key_env", "headers", "extra_body"}
 
 func secret(p path) bool {
 	for _, name := range p {

@@ -67,7 +67,8 @@ func (v *validator) spec(t trial) (*Spec, Problems, error) {
 	if err := decode(out.Bytes(), spec); err != nil {
 		return nil, nil, fmt.Errorf("reading the validated trial %s: %w", t.name, err)
 	}
-	if problems = append(process(t.spec, spec.Service.Process), v.sessions(t.spec, spec)...); len(problems) > 0 {
+	problems = append(process(t.spec, spec.Service.Process), endpoint(t.spec, spec.Service.Endpoint)...)
+	if problems = append(problems, v.sessions(t.spec, spec)...); len(problems) > 0 {
 		return nil, problems, nil
 	}
 	return spec, nil, nil
