@@ -41,6 +41,7 @@ type Client struct {
 	bases     []base
 	http1     *http1
 	transport *http.Transport // for HTTP/2
+	single    bool            // each request has a connection of its own, as Preflight found that the service wants it
 	keptOpen  atomic.Int64    // responses that had not ended soon after [DONE]
 	exchanges sync.Pool       // of *exchange
 	decoders  sync.Pool       // of *decoder
@@ -91,7 +92,7 @@ func New(config Config) (*Client, error) {
 	return c, nil
 }
 
-// Close closes the idle connections. Requests in flight are not touched; the client is of no use after it.
+// Close closes the idle connections. Requests in flight are not touched. The client should not be used after it: it may keep no connection.
 func (c *Client) Close() {
 	c.http1.CloseIdleConnections()
 	c.transport.CloseIdleConnections()

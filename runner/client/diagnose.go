@@ -105,6 +105,9 @@ func diagnoseAnswer(found AddressReport, config PreflightConfig) []Problem {
 		problems = append(problems, Problem{CheckStream, fmt.Sprintf("the service keeps its response open after [DONE], for more than %v: "+
 			"its connections can't be used again, and each request opens a new one", linger), false})
 	}
+	if found.HangsUp {
+		problems = append(problems, Problem{CheckStream, "the service closes its connection behind each response: each request opens a new one, which its times begin with", false})
+	}
 	if length := found.ContextLength; length != nil && config.ContextTokens > *length {
 		problems = append(problems, Problem{CheckContext, fmt.Sprintf(
 			"requests of %d tokens are asked for, prompt and output, and the service's context holds %d: "+

@@ -53,15 +53,17 @@ func (h *http1) RoundTrip(request *http.Request) (*http.Response, error) {
 	if hooks.GotConn != nil {
 		hooks.GotConn(httptrace.GotConnInfo{Conn: t.link.wire, Reused: reused})
 	}
+	t.last = request.Close
 	t.written = t.link.send(request, hooks)
 	response, err := t.link.answer(request, hooks)
 	if err != nil {
 		return nil, t.failed(err)
 	}
+	t.last = t.last || response.Close
 	if isChunked(response) {
 		response.Body = &chunkedBody{chunks{link: t.link}, t}
 	} else {
-		response.Body = &otherBody{body: response.Body, last: response.Close, tenure: t}
+		response.Body = &otherBody{body: response.Body, tenure: t}
 	}
 	return response, nil
 }
@@ -130,6 +132,7 @@ type tenure struct {
 	place   string
 	link    *link
 	written <-chan error
+	last    bool        // the request is the connection's last
 	release func() bool // from the request's context, which cuts reads and writes short when it is done; false where it did
 }
 
@@ -189,7 +192,7 @@ func (t *tenure) end(whole bool) {
 	default:
 		whole = false
 	}
-	if whole && released {
+	if whole && released && !t.last {
 		t.http1.put(t.place, t.link)
 	} else {
 		t.link.conn.Close()
@@ -211,7 +214,6 @@ func (b *chunkedBody) Close() error {
 // otherBody is the body of any other response.
 type otherBody struct {
 	body   io.Reader
-	last   bool // the response is the connection's last
 	ended  bool
 	tenure *tenure
 }
@@ -224,6 +226,6 @@ func (b *otherBody) Read(p []byte) (int, error) {
 
 // Close is to be called once.
 func (b *otherBody) Close() error {
-	b.tenure.end(b.ended && !b.last)
+	b.tenure.end(b.ended)
 	return nil
 }

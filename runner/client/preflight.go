@@ -1,12 +1,14 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"slices"
 	"strings"
 	"time"
@@ -64,19 +66,21 @@ type AddressReport struct {
 	ContextLength *int64          `json:"context_length"` // of the model, as /models reports it
 	Request       *measure.Record `json:"request"`        // the request that was made
 	KeepsOpen     bool            `json:"keeps_open"`     // the response had not ended soon after [DONE], so connections can't be used again
+	HangsUp       bool            `json:"hangs_up"`       // the connection was closed behind the response, so connections can't be used again
 }
 
 const (
 	preflightTokens  = 16              // enough for the first text behind a model's own markers
 	preflightWait    = 5 * time.Second // for a connection and for /models
 	preflightDials   = 5
-	spareDescriptors = 64 // files, the service's process, its metrics
+	hangUp           = 100 * time.Millisecond // for which a service that closes its connection behind a response is given
+	spareDescriptors = 64                     // files, the service's process, its metrics
 	maxModels        = 1 << 20
 )
 
 // Preflight looks, before the first point, at whether the service can be measured: with a request of the very shape that the points send, on the
-// same path and connections. To each of the client's URLs it makes a few connections, one GET of /models, whose failing alone is no problem, and
-// one request. Where an early check fails, the later ones that need it are not made. The error is the context's or that of making the request.
+// same path and connections. To each of the client's URLs it makes a few connections, a GET of /models before and behind, whose failing alone is no
+// problem, and one request. Where the service hangs up behind it, each request from then on has a connection of its own. Where an early check fails, the later ones that need it are not made. The error is the context's or that of making the request.
 func Preflight(ctx context.Context, c *Client, config PreflightConfig) (Report, []Problem, error) {
 	report := Report{Descriptors: raiseDescriptors(), Ports: localPorts()}
 	problems := limitProblems(report, c.config.Streams, int64(len(c.bases)))
@@ -90,10 +94,14 @@ func Preflight(ctx context.Context, c *Client, config PreflightConfig) (Report, 
 			return report, nil, context.Cause(ctx)
 		}
 		report.Addresses = append(report.Addresses, found)
+		c.single = c.single || found.HangsUp
 		for _, p := range faults {
 			p.Message = c.excerpt(found.URL+": "+p.Message, 2*maxMessage)
 			problems = append(problems, p)
 		}
+	}
+	if c.single {
+		c.Close() // of those that are idle, none is used again
 	}
 	skipped := func(p Problem) bool { return slices.Contains(config.Skip, p.Check) }
 	return report, slices.DeleteFunc(problems, skipped), nil
@@ -128,7 +136,23 @@ func (c *Client) probe(ctx context.Context, to *base, request workload.Request, 
 	before := c.keptOpen.Load()
 	c.sendTo(ctx, to, request, &r, func() {})
 	found.Request, found.KeepsOpen = &r, c.keptOpen.Load() > before
+	if r.Status == measure.OK && !found.KeepsOpen && !c.config.HTTP2 {
+		found.HangsUp = c.single || c.hangsUp(ctx, to)
+	}
 	return found, diagnose(found, config, c.config.HTTP2)
+}
+
+// hangsUp reports whether the service closes a connection when a response has ended. llama.cpp's server does so after each stream, and announces the
+// opposite: a request that is sent on the connection meanwhile fails.
+func (c *Client) hangsUp(ctx context.Context, to *base) bool {
+	select {
+	case <-time.After(hangUp):
+	case <-ctx.Done():
+		return false
+	}
+	reused := true
+	c.models(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) { reused = info.Reused }}), to, "")
+	return !reused
 }
 
 // connectTime is the least time that a few TCP connects to the address take, in seconds: about one round trip.
@@ -173,6 +197,9 @@ func (c *Client) models(ctx context.Context, to *base, model string) ([]string, 
 		Data []struct {
 			ID          string `json:"id"`
 			MaxModelLen *int64 `json:"max_model_len"` // vLLM and SGLang
+			Meta        struct {
+				Context *int64 `json:"n_ctx"` // llama.cpp
+			} `json:"meta"`
 		} `json:"data"`
 	}
 	if json.Unmarshal(text, &listing) != nil {
@@ -183,7 +210,7 @@ func (c *Client) models(ctx context.Context, to *base, model string) ([]string, 
 	for _, m := range listing.Data {
 		ids = append(ids, c.excerpt(m.ID, maxMessage))
 		if m.ID == model {
-			context = m.MaxModelLen
+			context = cmp.Or(m.MaxModelLen, m.Meta.Context)
 		}
 	}
 	return ids, context

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -74,7 +75,7 @@ func TestPreflightOfAGoodService(t *testing.T) {
 	if report.Descriptors < 64 || report.Ports < 1000 {
 		t.Errorf("%d descriptors and %d ports", report.Descriptors, report.Ports)
 	}
-	if diff := cmp.Diff([]string{"GET /v1/models ", `POST /v1/chat/completions {"max_tokens":16}`}, f.asked); diff != "" {
+	if diff := cmp.Diff([]string{"GET /v1/models ", `POST /v1/chat/completions {"max_tokens":16}`, "GET /v1/models "}, f.asked); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)
 	}
 }
@@ -137,6 +138,52 @@ func TestPreflightSaysWhatToDo(t *testing.T) {
 		config.Skip = []Check{c.check}
 		if _, problems, _ := Preflight(t.Context(), client, config); len(problems) != 0 {
 			t.Errorf("%s: skipped and still said: %v", c.name, problems)
+		}
+		server.Close()
+	}
+}
+
+// llama.cpp's server closes its connection behind each stream, though it says "Keep-Alive: timeout=5, max=100".
+func TestAServiceThatHangsUpGetsAConnectionForEachRequest(t *testing.T) {
+	for name, encrypted := range map[string]bool{"http": false, "https": true} {
+		var connections atomic.Int64
+		server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method != http.MethodPost {
+				io.WriteString(w, listing)
+				return
+			}
+			conn, _, err := w.(http.Hijacker).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer conn.Close()
+			io.WriteString(conn, pacedHead+chunk(content("a")+stop+twoUsed+done)+chunk(""))
+		}))
+		server.Config.ErrorLog = quiet
+		server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+			if state == http.StateNew {
+				connections.Add(1)
+			}
+		}
+		if encrypted {
+			server.StartTLS()
+		} else {
+			server.Start()
+		}
+		c := newClient(t, Config{BaseURLs: []string{server.URL + "/v1"}, SkipVerifyTLS: true})
+		report, problems, err := Preflight(t.Context(), c, trial(0))
+		if err != nil || len(problems) != 1 || problems[0].Fatal || !report.Addresses[0].HangsUp || !strings.Contains(problems[0].Message, "each request opens a new one") {
+			t.Errorf("%s: problems %v, error %v", name, problems, err)
+		}
+		before := connections.Load()
+		for i := range int64(50) {
+			if r := sendOne(t, c, i); r.Status != measure.OK || r.ConnReused {
+				t.Fatalf("%s: request %d: %s with conn_reused %v: %s", name, i, r.Status, r.ConnReused, text(r.Error))
+			}
+		}
+		if made := connections.Load() - before; made != 50 {
+			t.Errorf("%s: %d connections for 50 requests", name, made)
 		}
 		server.Close()
 	}

@@ -154,6 +154,7 @@ func (e *exchange) request(ctx context.Context, body []byte) *http.Request {
 		Header:        header,
 		Body:          io.NopCloser(bytes.NewReader(body)),
 		ContentLength: int64(len(body)),
+		Close:         e.client.single,
 	}
 	return request.WithContext(httptrace.WithClientTrace(ctx, e.trace.hooks()))
 }

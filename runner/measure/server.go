@@ -45,6 +45,7 @@ type engineMetrics struct {
 	engine                            string
 	running, waiting, kvCache         []string // gauges
 	preemptions, queries, hits        []string // counters
+	misses                            []string // counters, for engines that count what was not found in the place of queries
 	ttftSum, ttftCount, cacheHitRatio []string // the last one is a gauge, for engines that count neither queries nor hits
 }
 
@@ -66,6 +67,7 @@ var engines = []engineMetrics{
 	{
 		engine: "llamacpp", running: []string{"llamacpp:requests_processing"}, waiting: []string{"llamacpp:requests_deferred"},
 		kvCache: []string{"llamacpp:kv_cache_usage_ratio"},
+		hits:    []string{"llamacpp:prompt_tokens_cached_total"}, misses: []string{"llamacpp:prompt_tokens_total"},
 	},
 }
 
@@ -84,7 +86,14 @@ func serverOf(samples []Sample, from, to clock.Instant) Server {
 	figures.ServerWaiting, figures.ServerWaitingMax = s.gauge(names.waiting, from, to)
 	_, figures.ServerKVCacheMax = s.gauge(names.kvCache, from, to)
 	figures.ServerPreemptions = s.grown(names.preemptions, from, to)
-	figures.ServerCacheHits = over(s.grown(names.hits, from, to), s.grown(names.queries, from, to))
+	hits, queries := s.grown(names.hits, from, to), s.grown(names.queries, from, to)
+	if len(names.misses) > 0 {
+		both := sum{}
+		both.add(hits)
+		both.add(s.grown(names.misses, from, to))
+		queries = both.known()
+	}
+	figures.ServerCacheHits = over(hits, queries)
 	if len(names.cacheHitRatio) > 0 {
 		figures.ServerCacheHits, _ = s.gauge(names.cacheHitRatio, from, to)
 	}

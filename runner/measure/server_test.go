@@ -105,3 +105,19 @@ func TestAURLThatDoesNotAnswerIsNoChange(t *testing.T) {
 		t.Errorf("hits %v", hits)
 	}
 }
+
+// llama.cpp counts the tokens of prompts that were not in its cache, and those that were.
+func TestLlamaCppCountsWhatItsCacheHadNot(t *testing.T) {
+	got := serverOf(scraped(map[string][]float64{
+		"llamacpp:requests_processing":        {0, 4, 8, 6, 2, 0},
+		"llamacpp:prompt_tokens_total":        {100, 100, 200, 300, 400, 900},
+		"llamacpp:prompt_tokens_cached_total": {50, 50, 60, 90, 150, 150},
+	}), 15e8, 45e8)
+	if got.ServerEngine == nil || *got.ServerEngine != "llamacpp" || got.ServerCacheHits == nil || *got.ServerCacheHits != 0.25 {
+		t.Errorf("figures %+v", got)
+	}
+	older := serverOf(scraped(map[string][]float64{"llamacpp:requests_processing": {0, 4, 8, 6, 2, 0}, "llamacpp:prompt_tokens_total": {0, 1, 2, 3, 4, 5}}), 15e8, 45e8)
+	if older.ServerCacheHits != nil {
+		t.Errorf("without a count of what was found: %v", *older.ServerCacheHits)
+	}
+}
