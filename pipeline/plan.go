@@ -185,12 +185,12 @@ func measuredRequests(load schema.Load, limits schema.Limits, slots int64) int64
 	if load.Requests != nil {
 		return *load.Requests
 	}
-	n := max(load.MinRequests, measure.MinSamples(limits.TTFTStat))
+	n := max(load.MinRequests, schema.MinSamples(limits.TTFTStat))
 	if limits.MaxTPOT != nil {
-		n = max(n, measure.MinSamples(limits.TPOTStat))
+		n = max(n, schema.MinSamples(limits.TPOTStat))
 	}
 	if limits.MaxTotalTime != nil {
-		n = max(n, measure.MinSamples(limits.TotalTimeStat))
+		n = max(n, schema.MinSamples(limits.TotalTimeStat))
 	}
 	if slots > 0 && load.RequestsPerSlot > math.MaxInt64/slots {
 		return math.MaxInt64

@@ -29,15 +29,6 @@ func ParseSweep(s string) ([]int64, error) {
 	return normalize(written)
 }
 
-// ParseRates reads a sweep of rates, as [ParseSweep] reads one of caps. They may have a fraction, and are from 0.001 to 1,000,000.
-func ParseRates(s string) ([]float64, error) {
-	written, err := parseSweep(s, parseRate)
-	if err != nil {
-		return nil, err
-	}
-	return normalize(written)
-}
-
 // parseSweep reads the values in the order in which they are written.
 func parseSweep[T quantity](s string, parse func(string) (T, error)) ([]T, error) {
 	s = strings.TrimSpace(s)

@@ -153,6 +153,15 @@ func FuzzParseSweep(f *testing.F) {
 	})
 }
 
+// parseRates is [ParseSweep] of rates, which have a fraction.
+func parseRates(s string) ([]float64, error) {
+	written, err := parseSweep(s, parseRate)
+	if err != nil {
+		return nil, err
+	}
+	return normalize(written)
+}
+
 func TestParseRates(t *testing.T) {
 	for s, want := range map[string][]float64{
 		"4":              {4},
@@ -163,12 +172,12 @@ func TestParseRates(t *testing.T) {
 		"1.0, 1":         {1},
 		"0.001, 1000000": {0.001, 1e6},
 	} {
-		got, err := ParseRates(s)
+		got, err := parseRates(s)
 		if err != nil {
-			t.Errorf("ParseRates(%q): %v", s, err)
+			t.Errorf("parseRates(%q): %v", s, err)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("ParseRates(%q) (-want +got):\n%s", s, diff)
+			t.Errorf("parseRates(%q) (-want +got):\n%s", s, diff)
 		}
 	}
 	for s, want := range map[string]string{
@@ -187,8 +196,8 @@ func TestParseRates(t *testing.T) {
 		"nan":       "is not a number",
 		"0x10":      "is not a number",
 	} {
-		if got, err := ParseRates(s); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("ParseRates(%q) gives %v and %v, want an error with %q", s, got, err, want)
+		if got, err := parseRates(s); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("parseRates(%q) gives %v and %v, want an error with %q", s, got, err, want)
 		}
 	}
 }

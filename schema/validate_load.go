@@ -108,7 +108,7 @@ func (v *validator) load(root *node, common *settings, trials []Trial) {
 	v.warmup(load, trials, blame)
 	if common.limits != nil && load.Requests != nil {
 		for _, limit := range common.limits.set() {
-			if need := enough(limit.stat); *load.Requests < need {
+			if need := MinSamples(limit.stat); *load.Requests < need {
 				blame("requests", "is %d, too few to know the %s that %s is held against: ask for %d or more", *load.Requests, limit.stat, limit.name, need)
 			}
 		}
@@ -178,19 +178,4 @@ func (l Limits) set() []limit {
 		declared = append(declared, limit{"max_total_time", l.TotalTimeStat})
 	}
 	return declared
-}
-
-// enough is how many requests a statistic needs to be known: n·(100−p) >= 100.
-func enough(stat string) int64 {
-	switch stat {
-	case "p50":
-		return 2
-	case "p90":
-		return 10
-	case "p95":
-		return 20
-	case "p99":
-		return 100
-	}
-	return 1
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"sweetspot/runner/measure"
+	"sweetspot/schema"
 	"sweetspot/selector/format"
 )
 
@@ -113,8 +114,8 @@ func (r *Rule) unjudgeable(p *measure.Point) string {
 			return fmt.Sprintf("%s is infinite: %d of %d requests failed (limit %s)", l.name(), p.Failed(), p.Issued-p.Cancelled, l.text())
 		case value != nil && !math.IsNaN(*value):
 			return fmt.Sprintf("%s of %s is not a time that can be held against the limit of %s", l.name(), format.Seconds(*value), l.text())
-		case n < measure.MinSamples(l.stat):
-			return fmt.Sprintf("%s is unknown: it needs %d requests and there were %d (limit %s)", l.name(), measure.MinSamples(l.stat), n, l.text())
+		case n < schema.MinSamples(l.stat):
+			return fmt.Sprintf("%s is unknown: it needs %d requests and there were %d (limit %s)", l.name(), schema.MinSamples(l.stat), n, l.text())
 		default:
 			return fmt.Sprintf("%s is unknown (limit %s)", l.name(), l.text())
 		}

@@ -9,11 +9,6 @@ import (
 // Tradeoff is what a point gives: throughput, and pace for one user, both in tokens per second and both better when higher.
 type Tradeoff struct{ Throughput, User float64 }
 
-// dominates reports whether a is at least as good as b in both and better in one.
-func (a Tradeoff) dominates(b Tradeoff) bool {
-	return a.Throughput >= b.Throughput && a.User >= b.User && a != b
-}
-
 // OnFront reports, of each of points, whether it is on their Pareto front: no other is at least as good in both and better in one. Equal points are
 // on it together. Figures must be finite.
 func OnFront(points []Tradeoff) []bool {

@@ -28,6 +28,11 @@ func TestOnFront(t *testing.T) {
 	}
 }
 
+// dominates reports whether a is at least as good as b in both and better in one.
+func (a Tradeoff) dominates(b Tradeoff) bool {
+	return a.Throughput >= b.Throughput && a.User >= b.User && a != b
+}
+
 // The second method: each point against each other, as the definition has it. Few values make many ties.
 func TestOnFrontByBruteForce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

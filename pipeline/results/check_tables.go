@@ -136,29 +136,25 @@ func (t *tally) differs(row *measure.Point) error {
 }
 
 func (c *check) requests(listed, points []Measurement) Counted {
-	counted := Counted{Table: Requests, Files: len(listed)}
-	for _, m := range listed {
-		name := m.file(string(Requests), ".parquet")
+	return c.withPoints(Requests, listed, points, "requests", func(m Measurement, _ string) (int64, error) {
 		t, err := c.tally(m)
-		if err == nil && !slices.Contains(points, m) && c.found.Status != Running {
-			err = errors.New("it has requests without a point: the process ended between the two files; resuming the run keeps them in partial/")
-		}
-		if err != nil {
-			c.broken(name, err)
-			continue
-		}
-		counted.Whole++
-		counted.Rows += t.rows
-	}
-	return counted
+		return t.rows, err
+	})
 }
 
 // beside reads a table that a measurement need not have. What its rows are is told of one where there is no point.
 func beside[T any](c *check, table Table, listed, points []Measurement, what string, keys func(T) measure.Keys) Counted {
+	return c.withPoints(table, listed, points, what, func(m Measurement, name string) (int64, error) {
+		return rowsOf(storedWith[T](c.run, name, c.sums), func(row T) bool { return MeasurementOf(keys(row)) == m })
+	})
+}
+
+// withPoints reads the files of a table that measurements have beside their points. count reads one.
+func (c *check) withPoints(table Table, listed, points []Measurement, what string, count func(m Measurement, name string) (int64, error)) Counted {
 	counted := Counted{Table: table, Files: len(listed)}
 	for _, m := range listed {
 		name := m.file(string(table), ".parquet")
-		n, err := rowsOf(storedWith[T](c.run, name, c.sums), func(row T) bool { return MeasurementOf(keys(row)) == m })
+		n, err := count(m, name)
 		if err == nil && !slices.Contains(points, m) && c.found.Status != Running {
 			err = fmt.Errorf("it has %s without a point: the process ended between the two files; resuming the run keeps them in partial/", what)
 		}

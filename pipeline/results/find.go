@@ -10,24 +10,6 @@ import (
 	"strings"
 )
 
-// List opens all runs of a store, newest first. Those that can't be read are named in broken; directories that are no runs are passed over. A
-// store that is not there has none. [Entries] is faster.
-func List(store string) (runs []*Run, broken []error) {
-	entries, broken, err := Entries(store)
-	if err != nil {
-		return nil, []error{err}
-	}
-	for _, entry := range entries {
-		run, err := Open(entry.Dir)
-		if err != nil {
-			broken = append(broken, &Unreadable{entry.Dir, err})
-			continue
-		}
-		runs = append(runs, run)
-	}
-	return runs, broken
-}
-
 // Find opens the run that a person means by argument: a path, "latest", an id, a name (then the run that got it last) or the start of one id.
 // Runs of the store that can't be read are named in broken: one of them may be the one that was meant. Where it is for certain, the error is an [Unreadable];
 // every other error is that argument names no run.

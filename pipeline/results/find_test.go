@@ -56,8 +56,8 @@ func TestRunsAreFoundByWhatAPersonTypes(t *testing.T) {
 
 func TestAnEmptyStoreHasNoRuns(t *testing.T) {
 	store := filepath.Join(t.TempDir(), "nowhere")
-	if runs, broken := List(store); len(runs) != 0 || len(broken) != 0 {
-		t.Errorf("runs %v, broken %v", runs, broken)
+	if runs, broken, err := Entries(store); len(runs) != 0 || len(broken) != 0 || err != nil {
+		t.Errorf("runs %v, broken %v, error %v", runs, broken, err)
 	}
 	if _, _, err := Find(store, "latest"); err == nil || !strings.Contains(err.Error(), "there are no runs in "+store) {
 		t.Errorf("error %v", err)
@@ -73,10 +73,10 @@ func TestABrokenRunIsNamedAndTheRestListed(t *testing.T) {
 	if err := os.WriteFile(path, []byte("{"), fileMode); err != nil {
 		t.Fatal(err)
 	}
-	runs, broken := List(store)
+	runs, broken, err := Entries(store)
 	wantBroken(t, broken, path, "it is corrupt")
-	if len(runs) != 1 || runs[0].ID() != "0aaa1111" {
-		t.Errorf("runs %v", runs)
+	if err != nil || len(runs) != 1 || runs[0].RunID != "0aaa1111" {
+		t.Errorf("runs %v, error %v", runs, err)
 	}
 	for _, argument := range []string{"0abb", "latest"} {
 		_, broken, _ := Find(store, argument)

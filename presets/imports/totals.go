@@ -73,7 +73,7 @@ func all(d measure.Dist) measure.AllDist {
 
 // seconds is a statistic of n requests, null where so few do not tell it. What is no time is none.
 func seconds(ms *float64, n int64, stat string) *float64 {
-	if ms == nil || n < measure.MinSamples(stat) || math.IsNaN(*ms) || math.IsInf(*ms, 0) || *ms <= 0 {
+	if ms == nil || n < schema.MinSamples(stat) || math.IsNaN(*ms) || math.IsInf(*ms, 0) || *ms <= 0 {
 		return nil
 	}
 	return ref(*ms / 1000)

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/url"
 	"os"
+	"os/signal"
 	"runtime"
 	"runtime/pprof"
 	"time"
@@ -41,14 +42,36 @@ type usage struct {
 	GOMAXPROCS int           `json:"gomaxprocs"`
 }
 
-// The kinds of process that [Child] can be.
+// The kinds of process that [child] can be.
 const (
 	childService = "service"
 	childTool    = "tool"
 )
 
-// Child is one of the processes that [Measure] starts: its command line ends in the kind.
-func Child(ctx context.Context, kind string, stdin io.Reader, stdout io.Writer) error {
+// childArgument makes a command one of the processes that it starts.
+const childArgument = "child"
+
+// Main runs a command that measures with processes of its own program, and gives its exit code: it is either one of these or compare, to which self is the
+// command line of one without its kind.
+func Main(name string, args []string, stdin io.Reader, stdout, stderr io.Writer, compare func(ctx context.Context, self, args []string) error) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	self, err := os.Executable()
+	switch {
+	case len(args) == 2 && args[0] == childArgument:
+		err = child(ctx, args[1], stdin, stdout)
+	case err == nil:
+		err = compare(ctx, []string{self, childArgument}, args)
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "%s: %v\n", name, err)
+		return 1
+	}
+	return 0
+}
+
+// child is one of the processes that [Measure] starts: its command line ends in the kind.
+func child(ctx context.Context, kind string, stdin io.Reader, stdout io.Writer) error {
 	switch kind {
 	case childService:
 		return service.ServeChild(ctx, stdin, stdout)

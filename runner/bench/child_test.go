@@ -1,22 +1,14 @@
 package bench
 
 import (
-	"context"
-	"fmt"
 	"os"
 	"testing"
 )
 
-const childArgument = "bench-child"
-
 // TestMain makes this binary the service, or a tool, when it is started as one.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == childArgument {
-		if err := Child(context.Background(), os.Args[2], os.Stdin, os.Stdout); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		return
+		os.Exit(Main("bench", os.Args[1:], os.Stdin, os.Stdout, os.Stderr, nil))
 	}
 	os.Exit(m.Run())
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"sweetspot/runner/clock"
+	"sweetspot/schema"
 )
 
 // Ranks that tables of order statistics list for the median and a 95 % interval, and hand-computed ones: 2·(1/2)^n <= 0.05 from 6 values on,
@@ -106,7 +107,7 @@ func TestCoverage(t *testing.T) {
 				if share := float64(held) / trials; share < Confidence-0.01 { // two deviations of 2,000 draws
 					t.Errorf("%s, p%d of %d: %.4f hold it, want %.2f", name, percent, n, share, Confidence)
 				}
-				if bounded == 0 && int64(n) >= MinSamples("p99") {
+				if bounded == 0 && int64(n) >= schema.MinSamples("p99") {
 					t.Errorf("%s, p%d of %d: no interval", name, percent, n)
 				}
 			}

@@ -16,7 +16,7 @@ const (
 )
 
 // Dist describes the values that ok requests gave: sample standard deviation (ddof 1), percentiles by linear interpolation between order
-// statistics at (n-1)q. A figure that n is too small for is nil; see [MinSamples].
+// statistics at (n-1)q. A figure that n is too small for is nil; see [schema.MinSamples].
 type Dist struct {
 	N    int64    `json:"n" doc:"number of values"`
 	Mean *float64 `json:"mean" unit:"prefixed" doc:"mean"`

@@ -8,24 +8,6 @@ import (
 	"sweetspot/schema"
 )
 
-// MinSamples is how many values a statistic needs to be defined: "mean", "min" and "max" 1, "std" 2, and a percentile such as "p99" the least n
-// for which n*(100-p) >= 100. It is 0 for a name that is none of these.
-func MinSamples(stat string) int64 {
-	switch stat {
-	case "mean", "min", "max":
-		return 1
-	case "std", "p50":
-		return 2
-	case "p90":
-		return 10
-	case "p95":
-		return 20
-	case "p99":
-		return 100
-	}
-	return 0
-}
-
 // Quantile is the given percentile, 1 to 99, of values in ascending order: linear interpolation between the order statistics around
 // (n-1)*percent/100, which is the default of numpy.percentile. It is nil where n is too small to know it, n*(100-percent) < 100.
 //

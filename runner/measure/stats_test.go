@@ -63,11 +63,11 @@ func TestQuantileNeedsEnough(t *testing.T) {
 		if got := Quantile(naturals(least), percent); got == nil {
 			t.Errorf("p%d of %d values is none", percent, least)
 		}
-		if got := MinSamples(fmt.Sprint("p", percent)); got != int64(least) {
+		if got := schema.MinSamples(fmt.Sprint("p", percent)); got != int64(least) {
 			t.Errorf("MinSamples(p%d) = %d, want %d", percent, got, least)
 		}
 	}
-	if got := MinSamples("p42"); got != 0 {
+	if got := schema.MinSamples("p42"); got != 0 {
 		t.Errorf("MinSamples of a name that is none = %d", got)
 	}
 }

@@ -168,6 +168,3 @@ func (s *Slot) Release() bool {
 	g.free()
 	return true
 }
-
-// Held reports whether the slot is held.
-func (s *Slot) Held() bool { return s.gate.Load() != nil }

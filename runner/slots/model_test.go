@@ -205,7 +205,7 @@ func (w *world) check() error {
 		var owned int64 // slots that actors hold or were granted
 		for _, a := range w.actors {
 			for at, of := range a.gates {
-				if of == g && (a.slots[at].Held() || a.stage == queued && at == a.held && granted(a.place)) {
+				if of == g && (a.slots[at].held() || a.stage == queued && at == a.held && granted(a.place)) {
 					owned++
 				}
 			}

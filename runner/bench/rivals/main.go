@@ -13,7 +13,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -24,28 +23,9 @@ import (
 	"sweetspot/schema"
 )
 
-func main() { os.Exit(run(os.Args[1:])) }
+func main() { os.Exit(bench.Main("rivals", os.Args[1:], os.Stdin, os.Stdout, os.Stderr, compare)) }
 
-// childArgument makes the command one of the processes that it starts.
-const childArgument = "child"
-
-func run(args []string) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	var err error
-	if len(args) == 2 && args[0] == childArgument {
-		err = bench.Child(ctx, args[1], os.Stdin, os.Stdout)
-	} else {
-		err = compare(ctx, args)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "rivals:", err)
-		return 1
-	}
-	return 0
-}
-
-func compare(ctx context.Context, args []string) error {
+func compare(ctx context.Context, self, args []string) error {
 	var p places
 	flags := flag.NewFlagSet("rivals", flag.ContinueOnError)
 	rounds := flags.Int("rounds", 5, "how often each tool runs")
@@ -59,11 +39,7 @@ func compare(ctx context.Context, args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	c := comparison{self: []string{self, childArgument}, rounds: *rounds, keep: *keep, out: os.Stdout}
+	c := comparison{self: self, rounds: *rounds, keep: *keep, out: os.Stdout}
 	for _, t := range p.tools() {
 		if slices.Contains(strings.Split(*names, ","), t.name) {
 			c.tools = append(c.tools, t)

@@ -8,34 +8,15 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
 
 	"sweetspot/runner/bench"
 )
 
-func main() { os.Exit(run(os.Args[1:])) }
+func main() { os.Exit(bench.Main("table", os.Args[1:], os.Stdin, os.Stdout, os.Stderr, compare)) }
 
-const childArgument = "child"
-
-func run(args []string) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	var err error
-	if len(args) == 2 && args[0] == childArgument {
-		err = bench.Child(ctx, args[1], os.Stdin, os.Stdout)
-	} else {
-		err = compare(ctx, args)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "table:", err)
-		return 1
-	}
-	return 0
-}
-
-func compare(ctx context.Context, args []string) error {
+func compare(ctx context.Context, self, args []string) error {
 	flags := flag.NewFlagSet("table", flag.ContinueOnError)
 	rounds := flags.Int("rounds", 5, "how often each tool runs")
 	cases := flags.String("cases", "", "cases to run, such as 64x20,500x20; empty: all")
@@ -44,11 +25,7 @@ func compare(ctx context.Context, args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	c := comparison{self: []string{self, childArgument}, rounds: *rounds, tools: strings.Split(*tools, ","), profile: *profile, out: os.Stdout}
+	c := comparison{self: self, rounds: *rounds, tools: strings.Split(*tools, ","), profile: *profile, out: os.Stdout}
 	fmt.Fprintln(c.out, header)
 	for _, load := range bench.Cases() {
 		if *cases != "" && !slices.Contains(strings.Split(*cases, ","), load.Name()) {

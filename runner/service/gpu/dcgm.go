@@ -2,29 +2,21 @@ package gpu
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"time"
 
 	dto "github.com/prometheus/client_model/go"
-	"github.com/prometheus/common/expfmt"
-	"github.com/prometheus/common/model"
 
 	"sweetspot/runner/clock"
 	"sweetspot/runner/measure"
+	"sweetspot/runner/service/metrics"
 )
 
-const (
-	every     = time.Second
-	answer    = 2 * time.Second // for one answer
-	mostBytes = 8 << 20         // of one answer
-)
+const every = time.Second
 
 // Remote watches GPUs through the metrics of a DCGM exporter, once a second. devices are their numbers, nil for all. It returns when the exporter has answered
 // once with a GPU; an error says why it did not.
@@ -71,29 +63,9 @@ func (w *Watcher) take(samples []measure.GPUSample) {
 }
 
 func scrape(ctx context.Context, client *http.Client, at string) ([]measure.GPUSample, error) {
-	ctx, cancel := context.WithTimeout(ctx, answer)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
+	families, err := metrics.Families(ctx, client, at, nil)
 	if err != nil {
 		return nil, err
-	}
-	request.Header.Set("Accept", string(expfmt.NewFormat(expfmt.TypeTextPlain)))
-	response, err := client.Do(request)
-	if err != nil {
-		var wrapped *url.Error
-		if errors.As(err, &wrapped) {
-			err = wrapped.Err // its own text names the address, which may hold a secret
-		}
-		return nil, err
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return nil, errors.New(response.Status)
-	}
-	parser := expfmt.NewTextParser(model.LegacyValidation)
-	families, err := parser.TextToMetricFamilies(io.LimitReader(response.Body, mostBytes))
-	if err != nil {
-		return nil, fmt.Errorf("its answer is no Prometheus text: %w", err)
 	}
 	return samplesOf(families), nil
 }

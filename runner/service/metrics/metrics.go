@@ -9,7 +9,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"math"
 	"net/http"
@@ -20,8 +19,6 @@ import (
 	"time"
 
 	dto "github.com/prometheus/client_model/go"
-	"github.com/prometheus/common/expfmt"
-	"github.com/prometheus/common/model"
 
 	"sweetspot/runner/clock"
 	"sweetspot/runner/measure"
@@ -29,9 +26,7 @@ import (
 
 const (
 	every      = time.Second
-	patience   = 2 * time.Second // for one answer
-	mostBytes  = 8 << 20         // of one answer
-	mostValues = 1 << 20         // of one measurement: what comes behind them is not kept
+	mostValues = 1 << 20 // of one measurement: what comes behind them is not kept
 )
 
 // Source is where services show their metrics. It is safe for several goroutines.
@@ -132,33 +127,9 @@ func (w *watch) ask(ctx context.Context) {
 }
 
 func (s Source) scrape(ctx context.Context, address string) ([]measure.Sample, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	families, err := Families(ctx, s.Client, address, s.Header)
 	if err != nil {
 		return nil, err
-	}
-	request.Header = s.Header.Clone()
-	if request.Header == nil {
-		request.Header = http.Header{}
-	}
-	request.Header.Set("Accept", string(expfmt.NewFormat(expfmt.TypeTextPlain)))
-	response, err := s.Client.Do(request)
-	if err != nil {
-		var at *url.Error
-		if errors.As(err, &at) {
-			err = at.Err // its own text names the address once more
-		}
-		return nil, err
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return nil, errors.New(response.Status)
-	}
-	parser := expfmt.NewTextParser(model.LegacyValidation)
-	families, err := parser.TextToMetricFamilies(io.LimitReader(response.Body, mostBytes))
-	if err != nil {
-		return nil, fmt.Errorf("it is no Prometheus text: %w", err)
 	}
 	if len(families) == 0 {
 		return nil, errors.New("it is empty")
