@@ -73,7 +73,7 @@ func (j *Judged) pool(pooled *measure.Pooled) {
 	m.TotalTimeAll = m.TotalTimeAll.WithIntervalsOf(all.TotalTime)
 }
 
-// reasons are those of every repeat, named by its number from 0, and of those that are missing. It is not nil, so that it is a list in JSON.
+// reasons are those of every repeat, named by its number from 0 unless all have the same, and of those that are missing. It is not nil, so that it is a list in JSON.
 func (r *Rule) reasons(rows []measure.Point, planned int64) []string {
 	reasons := []string{}
 	if len(rows) == 0 {
@@ -82,15 +82,31 @@ func (r *Rule) reasons(rows []measure.Point, planned int64) []string {
 	if missing := planned - int64(len(rows)); missing > 0 {
 		reasons = append(reasons, fmt.Sprintf("repeats missing: %d of %d", missing, planned))
 	}
+	each := make([][]string, len(rows))
+	alike := len(rows) > 1
 	for i := range rows {
-		for _, reason := range r.ineligible(&rows[i]) {
-			if planned > 1 {
-				reason = fmt.Sprintf("repeat %d: %s", rows[i].Repeat, reason)
-			}
-			reasons = append(reasons, reason)
+		each[i] = r.ineligible(&rows[i])
+		alike = alike && slices.Equal(each[i], each[0])
+	}
+	if alike {
+		return append(reasons, named("each repeat", each[0])...)
+	}
+	for i := range rows {
+		if planned > 1 {
+			each[i] = named(fmt.Sprintf("repeat %d", rows[i].Repeat), each[i])
 		}
+		reasons = append(reasons, each[i]...)
 	}
 	return reasons
+}
+
+// named says whose reasons they are.
+func named(whose string, reasons []string) []string {
+	told := make([]string, len(reasons))
+	for i, reason := range reasons {
+		told[i] = whose + ": " + reason
+	}
+	return told
 }
 
 // hold judges the medians over the repeats, and counts the repeats that met each limit by themselves.

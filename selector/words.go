@@ -113,7 +113,7 @@ func (v *Verdict) rejections(told func(Rejected) bool) string {
 
 // Rejected are points that are not chosen for the same reasons.
 type Rejected struct {
-	Loads    string // in words, such as "concurrency 1; concurrency 2"
+	Loads    string // in words, such as "concurrency 1; concurrency 2", or "all 5 points"
 	Eligible bool   // they could be chosen, but for a limit
 	Reasons  []string
 }
@@ -121,15 +121,20 @@ type Rejected struct {
 // ByReasons groups the points that have reasons against them by those, in the order of the points.
 func (v *Verdict) ByReasons() []Rejected {
 	var groups []Rejected
+	var sizes []int
 	for _, p := range v.Points {
 		i := slices.IndexFunc(groups, func(g Rejected) bool { return g.Eligible == p.Eligible && slices.Equal(g.Reasons, p.Reasons) })
 		switch {
 		case len(p.Reasons) == 0:
 		case i >= 0:
 			groups[i].Loads += "; " + LoadText(p.Load)
+			sizes[i]++
 		default:
-			groups = append(groups, Rejected{LoadText(p.Load), p.Eligible, p.Reasons})
+			groups, sizes = append(groups, Rejected{LoadText(p.Load), p.Eligible, p.Reasons}), append(sizes, 1)
 		}
+	}
+	if len(groups) == 1 && sizes[0] > 1 && sizes[0] == len(v.Points) {
+		groups[0].Loads = fmt.Sprintf("all %d points", sizes[0])
 	}
 	return groups
 }

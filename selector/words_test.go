@@ -166,10 +166,16 @@ func TestPointsWithTheSameReasonsAreToldTogether(t *testing.T) {
 		s.Points[i].Repeats[0].Status, s.Points[i].Repeats[0].Reason = measure.PointFailed, ref("no connection")
 	}
 	v := Judge(s, rule(300*time.Millisecond))
-	if groups := v.ByReasons(); len(groups) != 1 || groups[0].Loads != "concurrency 1; concurrency 2" {
+	if groups := v.ByReasons(); len(groups) != 1 || groups[0].Loads != "all 2 points" {
 		t.Errorf("groups %v, want one of both points", groups)
 	}
-	mustContain(t, v.Text(), "concurrency 1; concurrency 2: ")
+	mustContain(t, v.Text(), "all 2 points: ")
+	s.Points[0].Repeats[0].Status, s.Points[0].Repeats[0].Reason = measure.PointCompleted, nil
+	s.Points = append(s.Points, s.Points[1])
+	v = Judge(s, rule(300*time.Millisecond))
+	if groups := v.ByReasons(); len(groups) != 1 || groups[0].Loads != "concurrency 2; concurrency 2" {
+		t.Errorf("groups %v, want one of two points of three", groups)
+	}
 }
 
 func TestReasonsThatStandBesideTheVerdictAreLeftOut(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -102,8 +103,10 @@ func watch(told <-chan os.Signal, tick <-chan time.Time, show func(drawn []byte)
 // redraw puts what is drawn in the place of what was drawn before. Where that can't be, in a file or a pipe, it is written when it has changed.
 func (p *process) redraw() func(drawn []byte) error {
 	const home, cleared, below = "\x1b[H", "\x1b[K\n", "\x1b[J"
-	if width := p.terminalWidth(); width > 0 {
+	if p.terminalWidth() > 0 {
 		return func(drawn []byte) error {
+			_, height := p.terminalSize()
+			drawn = atMost(drawn, height-1) // the end of one more line would move all up
 			lines := bytes.ReplaceAll(drawn, []byte("\n"), []byte(cleared))
 			_, err := io.WriteString(p.stdout, home+string(lines)+below)
 			return err
@@ -122,4 +125,13 @@ func (p *process) redraw() func(drawn []byte) error {
 		_, err := p.stdout.Write(text)
 		return err
 	}
+}
+
+// atMost cuts a text to so many lines, of which the last then says how many there are more.
+func atMost(text []byte, lines int) []byte {
+	all := bytes.SplitAfter(bytes.TrimSuffix(text, []byte("\n")), []byte("\n"))
+	if lines < 1 || len(all) <= lines {
+		return text
+	}
+	return fmt.Appendf(bytes.Join(all[:lines-1], nil), "… %s more\n", plural(len(all)-lines+1, "line"))
 }

@@ -65,6 +65,15 @@ func TestAWatchInAPipeWritesChanges(t *testing.T) {
 	}
 }
 
+// A list that is higher than its terminal would be drawn below itself again and again: what does not fit is counted.
+func TestAWatchFitsItsTerminal(t *testing.T) {
+	for height, want := range map[int]string{0: "a\nb\nc\n", 1: "… 3 lines more\n", 2: "a\n… 2 lines more\n", 3: "a\nb\nc\n", 4: "a\nb\nc\n"} {
+		if got := string(atMost([]byte("a\nb\nc\n"), height)); got != want {
+			t.Errorf("%d lines: %q, want %q", height, got, want)
+		}
+	}
+}
+
 // Whatever the width, no character is lost but blanks, and where each column can have one no line is wider.
 func TestAFittedTableLosesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

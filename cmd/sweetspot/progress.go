@@ -29,6 +29,7 @@ func (quiet) close()                 {}
 
 // plain writes a line for each thing that happened, and now and then how the running point stands: for files and pipes.
 type plain struct {
+	teller
 	mu    sync.Mutex
 	out   io.Writer
 	stop  chan struct{}
@@ -62,14 +63,53 @@ func (p *plain) line(text string) {
 }
 
 func (p *plain) observe(event pipeline.Event) {
-	if line := eventLine(event); line != "" {
+	for _, line := range p.lines(event) {
 		p.line(line)
 	}
 }
 
 func (p *plain) close() {
+	for _, line := range p.last() {
+		p.line(line)
+	}
 	close(p.stop)
 	p.ended.Wait()
+}
+
+// teller says events in lines. A reason for which points can't be measured, as where the service is down, is said once and then counted.
+type teller struct {
+	reason string // of the last point
+	more   int    // points behind it with the same, not yet said
+}
+
+// lines says an event, and what was counted before it. An event that is not worth a line gives none.
+func (t *teller) lines(event pipeline.Event) []string {
+	if done, ok := event.(pipeline.PointDone); ok {
+		reason := ""
+		if done.Point.Issued == 0 && done.Point.Reason != nil {
+			reason = *done.Point.Reason
+		}
+		if reason != "" && reason == t.reason {
+			t.more++
+			return nil
+		}
+		t.reason = reason
+	}
+	line := eventLine(event)
+	if line == "" {
+		return nil
+	}
+	return append(t.last(), line)
+}
+
+// last says what was counted.
+func (t *teller) last() []string {
+	if t.more == 0 {
+		return nil
+	}
+	line := fmt.Sprintf("  %s more: failed for the same reason", plural(t.more, "point"))
+	t.more = 0
+	return []string{line}
 }
 
 // eventLine says an event in one line; empty for one that is not worth a line. What a service answered may stand in it.

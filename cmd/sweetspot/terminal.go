@@ -16,8 +16,9 @@ import (
 
 // terminal shows the running point on two lines that are drawn again and again, and what has happened above them.
 type terminal struct {
+	teller
 	bars  *mpb.Progress
-	lines []*mpb.Bar
+	drawn []*mpb.Bar
 	width int
 
 	mu    sync.Mutex
@@ -33,7 +34,7 @@ func newTerminal(out io.Writer, standing func() string, width int) *terminal {
 
 func (t *terminal) draw(line func() string) {
 	text := decor.Any(func(decor.Statistics) string { return line() })
-	t.lines = append(t.lines, t.bars.New(0, mpb.NopStyle(), mpb.BarRemoveOnComplete(), mpb.PrependDecorators(text)))
+	t.drawn = append(t.drawn, t.bars.New(0, mpb.NopStyle(), mpb.BarRemoveOnComplete(), mpb.PrependDecorators(text)))
 }
 
 // head names the running point.
@@ -53,7 +54,11 @@ func (t *terminal) observe(event pipeline.Event) {
 		t.title = fmt.Sprintf("%s, %s (%d of %s%d)", schema.Printable(e.Job.TrialName), selector.LoadText(e.Job.Load), e.Index+1, atMost, e.Total)
 		t.mu.Unlock()
 	}
-	if line := eventLine(event); line != "" {
+	t.print(t.lines(event))
+}
+
+func (t *terminal) print(lines []string) {
+	for _, line := range lines {
 		if utf8.RuneCountInString(line) > t.width {
 			line = wrap(line, t.width)
 		}
@@ -62,7 +67,8 @@ func (t *terminal) observe(event pipeline.Event) {
 }
 
 func (t *terminal) close() {
-	for _, line := range t.lines {
+	t.print(t.last())
+	for _, line := range t.drawn {
 		line.Abort(true)
 	}
 	t.bars.Wait()

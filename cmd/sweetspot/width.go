@@ -31,10 +31,16 @@ func (p *process) isTerminal() bool {
 
 // terminalWidth is how many columns the terminal has that standard output is; 0 where it is none.
 func (p *process) terminalWidth() int {
+	width, _ := p.terminalSize()
+	return width
+}
+
+// terminalSize is how many columns and lines that terminal has; 0 where it is none.
+func (p *process) terminalSize() (width, height int) {
 	if file := p.stdoutFile(); file != nil {
-		if width, _, err := term.GetSize(int(file.Fd())); err == nil {
-			return width
+		if width, height, err := term.GetSize(int(file.Fd())); err == nil {
+			return width, height
 		}
 	}
-	return 0
+	return 0, 0
 }

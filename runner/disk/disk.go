@@ -23,6 +23,10 @@ const newMode fs.FileMode = 0o600
 // its errors are.
 func Open(path string) (*os.File, error) {
 	info, err := os.Stat(path) // first, as opening a device can do something
+	var fault *fs.PathError
+	if errors.As(err, &fault) {
+		fault.Op = "open" // which is what was asked for
+	}
 	if err != nil {
 		return nil, err
 	}
