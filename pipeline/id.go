@@ -15,9 +15,7 @@ import (
 type identity map[string]any
 
 func newIdentity(trial schema.Trial) (identity, error) {
-	named := trial.Spec
-	named.Workload = named.Workload.Content()
-	spec, err := tree(named)
+	spec, err := tree(trial.Spec.Content())
 	if err != nil {
 		return nil, err
 	}

@@ -55,10 +55,8 @@ func trialNamed(preset *schema.Preset, name string) *schema.Trial {
 
 // facts are what may differ between sides: the specification as it is stored, without secrets, the rule, what the service said of itself, and the client.
 func facts(into map[string]string, manifest *results.Manifest, trial *schema.Trial, trialID string, rule results.Rule) error {
-	named := trial.Spec
-	named.Workload = named.Workload.Content()
 	parts := map[string]any{
-		"": named, "load": manifest.Normalised.Load, "limits": rule.Limits, "select": rule.Select,
+		"": trial.Spec.Content(), "load": manifest.Normalised.Load, "limits": rule.Limits, "select": rule.Select,
 		"reported": reported(manifest.Services[trialID]), "client": client(manifest),
 	}
 	for at, part := range parts {

@@ -18,6 +18,8 @@ type Options struct {
 	// Digest gives the SHA-256, in hexadecimal, of the file that a workload names, or why it can't be used. Nil: no file is looked at, and what the
 	// preset says of its content is believed.
 	Digest func(Workload) (string, error)
+	// Tokenizer gives the SHA-256, in hexadecimal, of a tokenizer.json by its path, or why it can't be counted with. Nil: none is looked at.
+	Tokenizer func(file string) (string, error)
 	// Extent gives what a file that Digest gave a digest of holds. Nil: a trace is believed to have times.
 	Extent func(Workload) Extent
 }

@@ -3,7 +3,6 @@ package schema
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"strconv"
 	"time"
 )
@@ -40,6 +39,15 @@ type Spec struct {
 	Service  Service  `json:"service"`
 	Workload Workload `json:"workload"`
 	Request  Request  `json:"request"`
+}
+
+// Content is s without the paths of its files whose digests are known: the same content is the same work, wherever it lies.
+func (s Spec) Content() Spec {
+	s.Workload = s.Workload.Content()
+	if s.Request.TokenizerSHA256 != "" {
+		s.Request.Tokenizer = ""
+	}
+	return s
 }
 
 // Service is what is driven; exactly one field is set.
@@ -154,83 +162,6 @@ type Pair struct {
 	PromptTokens int64 `json:"prompt_tokens"`
 	OutputTokens int64 `json:"output_tokens"`
 	Weight       int64 `json:"weight"`
-}
-
-// Request says how each request is made.
-type Request struct {
-	API             string            `json:"api"` // "chat" or "completions"
-	Temperature     float64           `json:"temperature"`
-	IgnoreEOS       bool              `json:"ignore_eos"`
-	ContinuousUsage bool              `json:"continuous_usage,omitempty"` // usage is asked for in each event; left out where not, so that ids stay
-	MaxTokensField  string            `json:"max_tokens_field"`           // "max_tokens" or "max_completion_tokens"
-	Cache           string            `json:"cache"`                      // "isolated" or "shared"
-	CacheSalt       bool              `json:"cache_salt,omitempty"`       // isolated by the field cache_salt and not by a nonce
-	ResetCache      ResetPath         `json:"reset_prefix_cache,omitempty"`
-	Tokenizer       string            `json:"tokenizer,omitempty"` // counts where the service does not; empty: nothing does
-	Timeout         Duration          `json:"timeout"`             // for a whole request
-	IdleTimeout     Duration          `json:"idle_timeout"`        // an idle connection is closed after it
-	HTTP            string            `json:"http"`                // "1.1" or "2"
-	Headers         map[string]Header `json:"headers,omitempty"`
-	ExtraBody       Body              `json:"extra_body,omitempty"` // top-level fields added to each request's body
-}
-
-// ResetPath is the path of a service's hook that empties its prefix cache; empty where it is not emptied. A preset may say true or false as well.
-type ResetPath string
-
-// UnmarshalJSON reads a path, true for vLLM's, or false.
-func (p *ResetPath) UnmarshalJSON(src []byte) error {
-	switch string(src) {
-	case "true":
-		*p = "/reset_prefix_cache"
-	case "false":
-		*p = ""
-	default:
-		return json.Unmarshal(src, (*string)(p))
-	}
-	return nil
-}
-
-// Body is a part of a JSON object. Its numbers are [json.Number], so that they are written as they were read.
-type Body map[string]any
-
-// UnmarshalJSON reads a JSON object.
-func (b *Body) UnmarshalJSON(src []byte) error {
-	decoder := json.NewDecoder(bytes.NewReader(src))
-	decoder.UseNumber()
-	var fields map[string]any
-	err := decoder.Decode(&fields)
-	*b = fields
-	return err
-}
-
-// Header is a header's value: a literal, or the name of the environment variable that holds it. In JSON, as in a preset, it is text or {"env": NAME}.
-type Header struct {
-	Value string // where Env is empty
-	Env   string
-}
-
-type headerEnv struct {
-	Env string `json:"env"`
-}
-
-// MarshalJSON writes h as a preset does.
-func (h Header) MarshalJSON() ([]byte, error) {
-	if h.Env != "" {
-		return json.Marshal(headerEnv{h.Env})
-	}
-	return json.Marshal(h.Value)
-}
-
-// UnmarshalJSON reads what MarshalJSON wrote.
-func (h *Header) UnmarshalJSON(src []byte) error {
-	*h = Header{}
-	if bytes.HasPrefix(src, []byte{'"'}) {
-		return json.Unmarshal(src, &h.Value)
-	}
-	var env headerEnv
-	err := json.Unmarshal(src, &env)
-	h.Env = env.Env
-	return err
 }
 
 // Load says how hard the service is driven. A nil sweep is a field that is not set.

@@ -11,7 +11,7 @@ import (
 )
 
 // Read reads, changes and validates a preset. filename says how src is read, by its ending (.cue, .yaml, .yml, .json), and stands in problems; "-" is
-// standard input, read as YAML. No other file is opened but by opts.Digest, and nothing is fetched.
+// standard input, read as YAML. No other file is opened but by opts.Digest and opts.Tokenizer, and nothing is fetched.
 //
 // The preset has all defaults filled in; each of its trials, and each point of its load, has been checked. An error is [Problems], every fault
 // found, or says that the specification itself is broken.
@@ -24,7 +24,7 @@ func Read(filename string, src []byte, opts Options) (*Preset, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &validator{definitions: defs, problems: problems, faults: map[string]Problems{}, digest: opts.Digest, extent: opts.Extent, digests: map[string]digested{}}
+	v := &validator{definitions: defs, problems: problems, faults: map[string]Problems{}, digest: opts.Digest, tokenizer: opts.Tokenizer, extent: opts.Extent, digests: map[string]digested{}}
 	v.override(root, opts)
 	v.replaceSearch(root)
 	preset, err := v.preset(root)
@@ -47,6 +47,7 @@ type validator struct {
 	overrides []override
 	faults    map[string]Problems // of values by their places, so that what many trials share is judged once
 	digest    func(Workload) (string, error)
+	tokenizer func(file string) (string, error)
 	extent    func(Workload) Extent
 	digests   map[string]digested // by workload
 }

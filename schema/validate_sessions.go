@@ -11,8 +11,11 @@ type digested struct {
 	err error
 }
 
-// sessions checks what the workload says between its fields, and completes it with the digest of its file.
+// sessions checks what the workload says between its fields, and completes it with the digests of its files.
 func (v *validator) sessions(n *node, spec *Spec) Problems {
+	if problems := v.counter(n, &spec.Request); len(problems) > 0 {
+		return problems
+	}
 	if spec.Request.CacheSalt && spec.Workload.declaresPrefix() {
 		return Problems{n.at(path{"request", "cache_salt"}).place.problem("would keep the cache from the shared prefix that the workload declares: leave out one of them")}
 	}
@@ -141,6 +144,26 @@ func (v *validator) file(n *node, spec *Spec) Problems {
 	if api := v.extentOf(*spec).API; api != "" && api != spec.Request.API {
 		return Problems{at.get("file").place.problem(fmt.Sprintf("holds requests for another API: request.api must be %q, not %q", api, spec.Request.API))}
 	}
+	return nil
+}
+
+// counter looks at the tokenizer.json that a request names, and completes the request with its digest.
+func (v *validator) counter(n *node, r *Request) Problems {
+	file, at := r.TokenizerFile(), n.at(path{"request"})
+	if file == "" && r.TokenizerSHA256 != "" {
+		return Problems{at.get("tokenizer_sha256").place.problem("is of a file: tokenizer names none")}
+	}
+	if file == "" || v.tokenizer == nil {
+		return nil
+	}
+	sum, err := v.tokenizer(file)
+	switch {
+	case err != nil:
+		return Problems{at.get("tokenizer").place.problem("can't be used: " + err.Error())}
+	case r.TokenizerSHA256 != "" && r.TokenizerSHA256 != sum:
+		return Problems{at.get("tokenizer_sha256").place.problem("is not that of the file, which has " + sum)}
+	}
+	r.TokenizerSHA256 = sum
 	return nil
 }
 

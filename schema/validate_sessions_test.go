@@ -3,6 +3,7 @@ package schema
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -117,6 +118,34 @@ func TestAFileIsForOneAPI(t *testing.T) {
 		_, err := Read("p.yaml", []byte(replayed+request), reading(Extent{Timed: true, API: "chat"}))
 		if (err == nil) != (want == "") || err != nil && err.Error() != want {
 			t.Errorf("%q gives %v, want %q", request, err, want)
+		}
+	}
+}
+
+// A tokenizer's file is known by its digest, and where it lies is no part of the work.
+func TestATokenizersFileIsDigested(t *testing.T) {
+	const counting = "{model: m, service: {simulator: {}}, workload: {fixed: {}}, request: {tokenizer: a/tokenizer.json%s}}"
+	sum := strings.Repeat("a", 64)
+	opts := Options{Tokenizer: func(string) (string, error) { return sum, nil }}
+	preset, err := Read("p.yaml", fmt.Appendf(nil, counting, ""), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := preset.Trials[0].Spec
+	if got := spec.Content().Request; got.TokenizerSHA256 != sum || got.Tokenizer != "" || spec.Request.Tokenizer == "" {
+		t.Errorf("the content of %+v is %+v", spec.Request, got)
+	}
+	for more, want := range map[string]string{
+		", tokenizer_sha256: " + strings.Repeat("b", 64): "request.tokenizer_sha256: is not that of the file, which has aaaa",
+		"": "p.yaml:1:82: request.tokenizer: can't be used: no file",
+	} {
+		if more == "" {
+			opts.Tokenizer = func(string) (string, error) { return "", errors.New("no file") }
+		} else {
+			opts.Tokenizer = func(string) (string, error) { return sum, nil }
+		}
+		if _, err := Read("p.yaml", fmt.Appendf(nil, counting, more), opts); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q gives %v, want %s", more, err, want)
 		}
 	}
 }

@@ -21,6 +21,7 @@ var rules = []rule{
 	{"cuelang.org/...", []string{"sweetspot/schema"}, "the specification has one source"},
 	{"github.com/apache/arrow/...", []string{"sweetspot/pipeline/results"}, "one package knows how results are stored"},
 	{"github.com/tiktoken-go/...", []string{"sweetspot/runner/tokenizer"}, "one package knows vocabularies"},
+	{"github.com/dlclark/...", []string{"sweetspot/runner/tokenizer"}, "one package cuts text as vocabularies ask for; elsewhere patterns take no longer than their text"},
 	{"github.com/parquet-go/...", []string{"sweetspot/pipeline/results", "sweetspot/runner/workload/input"}, "one package knows how results are stored, and one the files of prompts"},
 	{"github.com/alecthomas/kong", []string{"sweetspot/cmd/sweetspot"}, "libraries do not know the command line"},
 	{"github.com/olekukonko/tablewriter/...", []string{"sweetspot/cmd/sweetspot"}, "printing is the command's"},

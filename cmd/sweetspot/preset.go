@@ -44,7 +44,7 @@ func (a *presetArgs) read(p *process) (*schema.Preset, []byte, error) {
 
 // parse reads a preset's text; name says how, by its ending.
 func (a *presetArgs) parse(name string, text []byte) (*schema.Preset, error) {
-	return schema.Read(name, text, schema.Options{Set: a.Set, Flags: a.flags(), Digest: a.files().Digest, Extent: a.files().Extent})
+	return schema.Read(name, text, schema.Options{Set: a.Set, Flags: a.flags(), Digest: a.files().Digest, Tokenizer: a.files().Tokenizer, Extent: a.files().Extent})
 }
 
 // invalid gives the faults of a preset their exit code; other errors stay as they are.

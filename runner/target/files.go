@@ -1,10 +1,14 @@
 package target
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
 	"sync"
 
+	"sweetspot/runner/tokenizer"
 	"sweetspot/runner/workload"
 	"sweetspot/runner/workload/input"
 	"sweetspot/schema"
@@ -14,8 +18,9 @@ import (
 type Files struct {
 	open func(file string) (input.File, error)
 
-	mu   sync.Mutex
-	read map[string]*read // by the kind of workload and the file
+	mu     sync.Mutex
+	read   map[string]*read    // by the kind of workload and the file
+	counts map[string]*counter // tokenizers by their files
 }
 
 type read struct {
@@ -23,9 +28,15 @@ type read struct {
 	err      error
 }
 
+type counter struct {
+	tokens *tokenizer.Tokenizer
+	sum    string
+	err    error
+}
+
 // NewFiles gives the files that open opens, by their paths in a specification.
 func NewFiles(open func(file string) (input.File, error)) *Files {
-	return &Files{open: open, read: map[string]*read{}}
+	return &Files{open: open, read: map[string]*read{}, counts: map[string]*counter{}}
 }
 
 // Digest is the SHA-256, in hexadecimal, of the file that a workload names. An error names all that is wrong with it, a line each.
@@ -112,4 +123,59 @@ func (f *Files) planned(w schema.Workload) (*workload.Contents, error) {
 		err = fmt.Errorf("%s is not the file that the run was planned with: its SHA-256 is %s, not %s", file, contents.SHA256(), sum)
 	}
 	return contents, err
+}
+
+// Tokenizer is the SHA-256, in hexadecimal, of a tokenizer.json. An error says why it can't be counted with.
+func (f *Files) Tokenizer(file string) (string, error) {
+	counter := f.counter(file)
+	return counter.sum, counter.err
+}
+
+// tokenizer is what a request counts with, which must be what the run was planned with.
+func (f *Files) tokenizer(r schema.Request) (*tokenizer.Tokenizer, error) {
+	file := r.TokenizerFile()
+	if file == "" {
+		return tokenizer.New(r.Tokenizer)
+	}
+	counter := f.counter(file)
+	if counter.err != nil {
+		return nil, fmt.Errorf("reading the tokenizer: %w", counter.err)
+	}
+	if r.TokenizerSHA256 != "" && r.TokenizerSHA256 != counter.sum {
+		return nil, fmt.Errorf("%s is not the file that the run was planned with: its SHA-256 is %s, not %s", file, counter.sum, r.TokenizerSHA256)
+	}
+	return counter.tokens, nil
+}
+
+func (f *Files) counter(file string) *counter {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.counts[file] == nil {
+		f.counts[file] = f.readCounter(file)
+	}
+	return f.counts[file]
+}
+
+// mostTokenizer is how many bytes a tokenizer.json may have: those of the largest vocabularies have some 35 MB.
+const mostTokenizer = 256 << 20
+
+func (f *Files) readCounter(name string) *counter {
+	file, err := f.open(name)
+	if err != nil {
+		return &counter{err: err}
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.NewSectionReader(file, 0, mostTokenizer+1))
+	if err == nil && len(text) > mostTokenizer {
+		err = fmt.Errorf("%s has more than %d bytes, as no tokenizer.json has", name, mostTokenizer)
+	}
+	if err != nil {
+		return &counter{err: err}
+	}
+	tokens, err := tokenizer.Parse(text)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", name, err)
+	}
+	sum := sha256.Sum256(text)
+	return &counter{tokens: tokens, sum: hex.EncodeToString(sum[:]), err: err}
 }

@@ -113,3 +113,36 @@ func TestAPointFailsWhoseFileChanged(t *testing.T) {
 		})
 	}
 }
+
+// A tokenizer.json is read once, known by its digest, and must stay what it was planned with.
+func TestATokenizersFile(t *testing.T) {
+	text, err := os.ReadFile("../tokenizer/testdata/tokenizer.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened := 0
+	files := holding(t, string(text), &opened)
+	sum, err := files.Tokenizer("tokenizer.json")
+	// sha256sum runner/tokenizer/testdata/tokenizer.json
+	if want := "5b69b2069bbe5a1dac3b7dc83d8b4cd1a3e67bb982f36c2279da598038d2ad4a"; sum != want || err != nil {
+		t.Errorf("the digest is %s, %v, want %s", sum, err, want)
+	}
+	request := schema.Request{Tokenizer: "tokenizer.json", TokenizerSHA256: sum}
+	tokens, err := files.tokenizer(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := tokens.Count("The service counts the tokens."); n != 6 || err != nil {
+		t.Errorf("%d tokens, %v", n, err)
+	}
+	if opened != 1 {
+		t.Errorf("the file was opened %d times", opened)
+	}
+	request.TokenizerSHA256 = strings.Repeat("0", 64)
+	if _, err := files.tokenizer(request); err == nil || !strings.HasPrefix(err.Error(), "tokenizer.json is not the file that the run was planned with: ") {
+		t.Errorf("another file gives %v", err)
+	}
+	if _, err := holding(t, "{}", &opened).Tokenizer("tokenizer.json"); err == nil || !strings.HasPrefix(err.Error(), `tokenizer.json: model.type is ""`) {
+		t.Errorf("a file of another kind gives %v", err)
+	}
+}

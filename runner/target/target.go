@@ -165,10 +165,10 @@ func (t *Target) lookAtMetrics(ctx context.Context) (notes []string, err error) 
 
 // countLocally has the preset's tokenizer count where the service was seen not to.
 func (t *Target) countLocally(report client.Report) error {
-	name := t.config.Spec.Request.Tokenizer
+	request := t.config.Spec.Request
 	for _, address := range report.Addresses {
-		if name != "" && address.Request != nil && address.Request.TokenSource == nil {
-			made, err := tokenizer.New(name)
+		if request.Tokenizer != "" && address.Request != nil && address.Request.TokenSource == nil {
+			made, err := t.config.Files.tokenizer(request)
 			t.tokens = made
 			return err
 		}
