@@ -31,6 +31,8 @@ func TestMain(m *testing.M) {
 		searchUntilKilled(os.Getenv("SWEETSPOT_TEST_STORE"))
 	case "full":
 		runOnFullDisk(os.Getenv("SWEETSPOT_TEST_STORE"))
+	case "carry on":
+		carryOn(os.Getenv("SWEETSPOT_TEST_STORE"))
 	default:
 		os.Exit(m.Run())
 	}
@@ -205,4 +207,30 @@ func TestAFullDiskEndsTheRunAndKeepsWhatIsThere(t *testing.T) {
 	if n := len(kept(t, plan, carriedOn.Run)); n != 8 {
 		t.Errorf("%d measurements after there was room again, want 8", n)
 	}
+}
+
+// carryOn carries the run of a store on and says each measurement that is stored.
+func carryOn(store string) {
+	run, _, err := results.Find(store, "latest")
+	if err != nil {
+		panic(err)
+	}
+	writer, err := results.Resume(run.Dir())
+	if err != nil {
+		panic(err)
+	}
+	plan, err := NewPlan(chat())
+	if err != nil {
+		panic(err)
+	}
+	deps := newWorld().deps()
+	deps.Observe = func(event Event) {
+		if done, is := event.(PointDone); is {
+			fmt.Println(results.MeasurementOf(done.Point.Keys))
+		}
+	}
+	if _, err := Execute(context.Background(), plan, writer, deps); err != nil {
+		panic(err)
+	}
+	fmt.Println("ended")
 }

@@ -165,12 +165,20 @@ func (w *Writer) makingRoom(m Measurement, tables []func() error) error {
 		case !errors.Is(err, syscall.ENOSPC):
 			return err
 		case emptied || os.Truncate(w.path(m.file(partial, streamEnding)), 0) != nil:
-			return fmt.Errorf("%w: free space, then go on with --resume %s", err, w.ID())
+			return w.fullDisk(err)
 		default:
 			emptied = true
 		}
 	}
 	return nil
+}
+
+// fullDisk says of an error that is a full disk what to do.
+func (w *Writer) fullDisk(err error) error {
+	if !errors.Is(err, syscall.ENOSPC) {
+		return err
+	}
+	return fmt.Errorf("%w: free space, then go on with --resume %s", err, w.ID())
 }
 
 // Keep stores text as a file below folder "imported", which is made where it is not there, and gives its name below the run's directory. Like results it is
