@@ -89,6 +89,8 @@ func printPlan(out io.Writer, width int, plan *pipeline.Plan, earlier []measure.
 		fmt.Fprintf(out, "\nabout %s in all, with every load that the earlier search tried\n", duration(whole))
 	} else if whole != nil {
 		fmt.Fprintf(out, "\nabout %s in all\n", duration(whole))
+	} else {
+		fmt.Fprintf(out, "\n%s\n", wrap("How long it takes hangs on the service: --like RUN takes an earlier run for a measure, and load.max_duration bounds each point.", width))
 	}
 	return nil
 }

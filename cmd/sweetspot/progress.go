@@ -191,7 +191,11 @@ func standing(s runner.Snapshot) string {
 	if s.Planned > 0 {
 		done = fmt.Sprintf("%d/%d", ended, s.Planned)
 	}
-	text := fmt.Sprintf("%s  in flight %d/%d/%d  done %s", s.Phase, s.Sessions.Now, s.Requests.Now, s.Prefills.Now, done)
+	phase := string(s.Phase)
+	if phase == "" { // nothing more is sent
+		phase = "draining"
+	}
+	text := fmt.Sprintf("%s  in flight %d/%d/%d  done %s", phase, s.Sessions.Now, s.Requests.Now, s.Prefills.Now, done)
 	if s.Failed > 0 {
 		text += fmt.Sprintf("  failed %d", s.Failed)
 	}
