@@ -21,6 +21,7 @@ type Request struct {
 	Timeout         Duration          `json:"timeout"`                    // for a whole request
 	IdleTimeout     Duration          `json:"idle_timeout"`               // an idle connection is closed after it
 	HTTP            string            `json:"http"`                       // "1.1" or "2"
+	SkipChecks      []string          `json:"skip_checks,omitempty"`      // by the names of package client
 	Headers         map[string]Header `json:"headers,omitempty"`
 	ExtraBody       Body              `json:"extra_body,omitempty"` // top-level fields added to each request's body
 }

@@ -111,7 +111,7 @@ func diagnoseAnswer(found AddressReport, config PreflightConfig) []Problem {
 	if length := found.ContextLength; length != nil && config.ContextTokens > *length {
 		problems = append(problems, Problem{CheckContext, fmt.Sprintf(
 			"requests of %d tokens are asked for, prompt and output, and the service's context holds %d: "+
-				"lower the workload's lengths, or raise the service's limit", config.ContextTokens, *length), true})
+				"lower the workload's lengths, or raise the service's limit; where it has another than it reports, request.skip_checks: [\"context\"] leaves this check out", config.ContextTokens, *length), true})
 	}
 	if asked, got := r.RequestedPromptTokens, r.PromptTokens; asked != nil && got != nil && farFrom(*asked, *got) {
 		problems = append(problems, Problem{CheckPrompt, fmt.Sprintf("a prompt of %d tokens was asked for, and the service counts %d: "+

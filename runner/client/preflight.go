@@ -112,11 +112,11 @@ func limitProblems(r Report, streams, addresses int64) []Problem {
 	var problems []Problem
 	if need := streams + spareDescriptors; r.Descriptors < need {
 		problems = append(problems, Problem{CheckDescriptors, fmt.Sprintf(
-			"%d requests in flight need %d open files, and the limit is %d: raise it (ulimit -n %d), or lower the load", streams, need, r.Descriptors, need), true})
+			"%d requests in flight need %d open files, and the limit is %d: raise it (ulimit -n %d), or lower the load; request.skip_checks: [\"descriptors\"] leaves this check out", streams, need, r.Descriptors, need), true})
 	}
 	if need := (streams + addresses - 1) / addresses; r.Ports > 0 && r.Ports < need {
 		problems = append(problems, Problem{CheckPorts, fmt.Sprintf(
-			"%d connections to one address need as many local ports, and there are %d: widen the range (%s), or lower the load", need, r.Ports, portSetting), true})
+			"%d connections to one address need as many local ports, and there are %d: widen the range (%s), or lower the load; request.skip_checks: [\"ports\"] leaves this check out", need, r.Ports, portSetting), true})
 	}
 	return problems
 }

@@ -196,6 +196,9 @@ func (t *Target) preflight(ctx context.Context) (client.Report, []client.Problem
 	if t.config.Spec.Request.Tokenizer != "" {
 		config.Skip = append(config.Skip, client.CheckUsage)
 	}
+	for _, name := range t.config.Spec.Request.SkipChecks {
+		config.Skip = append(config.Skip, client.Check(name))
+	}
 	var report client.Report
 	var problems []client.Problem
 	patiently(ctx, func() bool {

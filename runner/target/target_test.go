@@ -85,6 +85,23 @@ func TestAPointIsMeasuredFromItsSpecification(t *testing.T) {
 	}
 }
 
+// A gateway may report another context length than the service behind it has (guidellm#308): the check can be left out.
+func TestACheckThatIsWrongCanBeLeftOut(t *testing.T) {
+	config := configOf(t, serve(t, nil))
+	most := int64(1 << 30)
+	config.Context = &most
+	const advice = `request.skip_checks: ["context"] leaves this check out`
+	if _, _, err := Prepare(t.Context(), config); err == nil || !strings.Contains(err.Error(), advice) {
+		t.Fatalf("error %v, want one with %s", err, advice)
+	}
+	config.Spec.Request.SkipChecks = []string{"context"}
+	made, _, err := Prepare(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made.Close()
+}
+
 // One answer that passes must not cost a trial (another tool's search ended at its first failed probe).
 func TestAPassingFailureBeforeTheFirstPointIsTriedAgain(t *testing.T) {
 	for _, failing := range []int64{1, 3} { // the preflight's request, and one of the calibration's
