@@ -28,7 +28,7 @@ type dagTurn struct {
 	ExtraBody map[string]any    `json:"extra_body"`
 	Delay     float64           `json:"delay"` // milliseconds
 	Forks     []dagFork         `json:"forks"`
-	Spawns    []dagSpawn        `json:"spawns"`
+	Spawns    dagSpawns         `json:"spawns"`
 }
 
 // dagFork is a fork: a session's id alone, or an object. A fork that is not in the background ends its parent, so it stands in the last turn.
@@ -44,6 +44,18 @@ func (f *dagFork) UnmarshalJSON(text []byte) error {
 	}
 	type object dagFork
 	return strictly(text, (*object)(f))
+}
+
+// dagSpawns are a list, or one spawn by itself.
+type dagSpawns []dagSpawn
+
+// UnmarshalJSON reads both forms.
+func (s *dagSpawns) UnmarshalJSON(text []byte) error {
+	if bytes.HasPrefix(text, []byte("{")) {
+		*s = make(dagSpawns, 1)
+		return strictly(text, &(*s)[0])
+	}
+	return strictly(text, (*[]dagSpawn)(s))
 }
 
 // dagSpawn is spawned sessions and the turn that waits for them: a session's id alone, or an object. Without JoinAt it is the next turn; where there
@@ -118,7 +130,7 @@ func (t *dagTurn) check(index, turns int) error {
 	}
 	for _, fork := range t.Forks {
 		if !fork.Background && index+1 < turns {
-			return fmt.Errorf("the fork to %q must be in the background or in the last turn", fork.Child)
+			return fmt.Errorf("the fork to %q must be in the background or in the last turn: write {\"child\": %[1]q, \"background\": true}", fork.Child)
 		}
 	}
 	for _, spawn := range t.Spawns {

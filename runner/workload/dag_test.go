@@ -167,7 +167,7 @@ func TestRootsOfADAGComeInTurn(t *testing.T) {
 func TestSpawnsJoinTheTurnThatTheFileNames(t *testing.T) {
 	dag := readDAG(t, `{"session_id": "root", "pre_session_spawns": ["p"], "turns": [
 {"messages": [{"role": "user", "content": "0"}], "spawns": ["a", {"children": ["b", "c"], "join_at": 3}], "forks": [{"child": "f", "background": true}]},
-{"messages": [{"role": "user", "content": "1"}], "spawns": [{"children": ["d"], "join_at": 2}]},
+{"messages": [{"role": "user", "content": "1"}], "spawns": {"children": ["d"], "join_at": 2}},
 {"messages": [{"role": "user", "content": "2"}]},
 {"messages": [{"role": "user", "content": "3"}], "spawns": ["e"]}]}
 {"session_id": "p", "turns": [{"messages": [{"role": "user", "content": "p"}], "spawns": ["a"]},
@@ -221,10 +221,11 @@ func TestBadDAGsAreRefusedLineByLine(t *testing.T) {
 		"delay":            {session("a", "", turn(`, "delay": -1`)), "delay must be from 0"},
 		"twice":            {session("a", "", turn("")) + session("a", "", turn("")), `agents.jsonl:2: session "a" stands in line 1 already`},
 		"undeclared":       {session("a", "", turn(`, "forks": ["b"]`)), `agents.jsonl:1: session "a" starts "b", which no line declares`},
-		"fork not last":    {session("a", "", turn(`, "forks": ["b"]`), turn("")), "in the background or in the last turn"},
+		"fork not last":    {session("a", "", turn(`, "forks": ["b"]`), turn("")), "in the background or in the last turn: write {\"child\": \"b\", \"background\": true}"},
 		"join too early":   {session("a", "", turn(`, "spawns": [{"children": ["b"], "join_at": 0}]`), turn("")), "join_at is 0"},
 		"no children":      {session("a", "", turn(`, "spawns": [{"children": []}]`)), "a spawn needs children"},
 		"spawn field":      {session("a", "", turn(`, "spawns": [{"child": "b"}]`)), `unknown field "child"`},
+		"spawn alone":      {session("a", "", turn(`, "spawns": {"child": "b"}`)), `unknown field "child"`},
 		"spawned twice":    {session("a", "", turn(`, "spawns": ["b", "b"]`)) + session("b", "", turn("")), "starts a session twice in turn 0"},
 		"two parents": {
 			session("a", "", turn(`, "forks": ["c"]`)) + session("b", "", turn(`, "forks": ["c"]`)) + session("c", "", turn("")),
