@@ -20,7 +20,7 @@ type gathered struct {
 	examples                   map[Status]string // the message of the first measured request of each class of failure
 
 	ttft, ttftScheduled, ttfot, totalTime, tpot, queueDelay, iclMean []float64 // in order of dispatch
-	gaps                                                             []int64   // between chunks, in nanoseconds
+	gaps                                                             gaps
 
 	promptTokens, outputTokens, cachedTokens total
 	askedPrompt, askedOutput                 total
@@ -80,18 +80,18 @@ func gather(records []Record, limits *schema.Limits) *gathered {
 
 // reserve makes room for all values at once: a point may have a million requests.
 func (g *gathered) reserve(records []Record) {
-	var n, gaps int
+	var n, between int
 	for i := range records {
 		r := &records[i]
 		if r.Phase == Measured {
 			n++
-			gaps += max(len(r.Chunks)-1, 0)
+			between += max(len(r.Chunks)-1, 0)
 		}
 	}
 	for _, values := range []*[]float64{&g.ttft, &g.ttftScheduled, &g.ttfot, &g.totalTime, &g.tpot, &g.queueDelay, &g.iclMean} {
 		*values = make([]float64, 0, n)
 	}
-	g.gaps = make([]int64, 0, gaps)
+	g.gaps.narrow = make([]uint32, 0, between)
 }
 
 func (g *gathered) addMeasured(r *Record) {
@@ -122,7 +122,7 @@ func (g *gathered) addOK(r *Record, limits *schema.Limits) {
 	push(&g.queueDelay, queueDelay(r))
 	push(&g.iclMean, iclMean(r))
 	for i := 1; i < len(r.Chunks); i++ {
-		g.gaps = append(g.gaps, r.Chunks[i]-r.Chunks[i-1])
+		g.gaps.add(r.Chunks[i] - r.Chunks[i-1])
 	}
 	g.promptTokens.add(r.PromptTokens)
 	g.outputTokens.add(r.OutputTokens)

@@ -6,10 +6,10 @@ import "sweetspot/runner/clock"
 // its start and not its end, so one that begins as another ends doesn't overlap it.
 type steps struct{ starts, ends []clock.Instant }
 
-// newSteps sorts the slices it is given, and keeps them.
-func newSteps(starts, ends []clock.Instant) steps {
-	sortKeys(starts)
-	sortKeys(ends)
+// newSteps sorts the slices it is given, and keeps them. Another of their length is spare.
+func newSteps(starts, ends, spare []clock.Instant) steps {
+	sortKeys(starts, spare)
+	sortKeys(ends, spare)
 	return steps{starts, ends}
 }
 
@@ -87,13 +87,14 @@ func flightsOf(o *Outcome) flights {
 		begun[i], ended[i] = r.Dispatched, endOr(r.Ended, o.Finished, r.Dispatched)
 		answered[i] = endOr(r.FirstToken, ended[i], r.Dispatched)
 	}
-	requests := newSteps(begun, ended)
-	sortKeys(answered)
+	spare := make([]clock.Instant, max(len(o.Records), len(o.Sessions)))
+	requests := newSteps(begun, ended, spare)
+	sortKeys(answered, spare)
 	opened, closed := make([]clock.Instant, len(o.Sessions)), make([]clock.Instant, len(o.Sessions))
 	for i, s := range o.Sessions {
 		opened[i], closed[i] = s.Start, endOr(s.End, o.Finished, s.Start)
 	}
-	return flights{sessions: newSteps(opened, closed), requests: requests, prefills: steps{requests.starts, answered}}
+	return flights{sessions: newSteps(opened, closed, spare), requests: requests, prefills: steps{requests.starts, answered}}
 }
 
 // endOr is the end of an interval, or where it did not happen what stands for it; never before the start.

@@ -16,7 +16,7 @@ func stepsOf(intervals []interval) steps {
 	for _, i := range intervals {
 		starts, ends = append(starts, i.Start), append(ends, i.End)
 	}
-	return newSteps(starts, ends)
+	return newSteps(starts, ends, make([]clock.Instant, len(starts)))
 }
 
 // liveAt counts the intervals that hold an instant: the second method, by slices of one tick.

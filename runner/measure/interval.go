@@ -126,9 +126,10 @@ type Pooled struct {
 
 // Pooled describes what was added so far.
 func (p *Pool) Pooled() Pooled {
+	var sorter floatSorter
 	all := func(values []float64) AllDist {
-		own := slices.Clone(values)
-		sortFloats(own)
+		own := slices.Grow(slices.Clone(values), int(p.failed))
+		sorter.sort(own)
 		return describeAll(own, p.failed)
 	}
 	return Pooled{int64(len(p.totalTime)) + p.failed, all(p.ttft), all(p.tpot), all(p.totalTime)}

@@ -120,12 +120,20 @@ func ttfot(r *Record) *float64         { return r.FirstOutput.SecondsSince(r.Dis
 func totalTime(r *Record) *float64     { return r.Ended.SecondsSince(r.Dispatched) }
 func queueDelay(r *Record) *float64    { return r.Dispatched.SecondsSince(r.Scheduled) }
 
-// tpot spreads the time after the first token over the tokens that came after its event, which counts one token where its count is not known. Events
-// of one read share a stamp: where all tokens came in one, no time was seen to pass.
 func tpot(r *Record) *float64 {
+	seconds, known := perToken(r)
+	if !known {
+		return nil
+	}
+	return &seconds
+}
+
+// perToken spreads the time after the first token over the tokens that came after its event, which counts one token where its count is not known. Events
+// of one read share a stamp: where all tokens came in one, no time was seen to pass.
+func perToken(r *Record) (seconds float64, known bool) {
 	span := r.LastToken.SecondsSince(r.FirstToken)
 	if span == nil || *span <= 0 || r.OutputTokens == nil {
-		return nil
+		return 0, false
 	}
 	first := int64(1)
 	if r.FirstEventTokens != nil {
@@ -133,10 +141,9 @@ func tpot(r *Record) *float64 {
 	}
 	after := *r.OutputTokens - first
 	if after < 1 {
-		return nil
+		return 0, false
 	}
-	perToken := *span / float64(after)
-	return &perToken
+	return *span / float64(after), true
 }
 
 // iclMean telescopes: the mean of the gaps is the whole span over their number.

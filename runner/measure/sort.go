@@ -7,70 +7,82 @@ import (
 
 const (
 	digitBits = 11
-	digits    = (64 + digitBits - 1) / digitBits
 	buckets   = 1 << digitBits
 	fewKeys   = 512 // below it a comparison sort is faster than clearing the buckets
 )
 
 // sortKeys sorts keys that are not negative, least significant digit first. A point has millions of gaps between chunks, for which this takes a
-// quarter of the time of a comparison sort: digits that all keys share, the upper half of most durations, cost nothing.
-func sortKeys[T ~int64 | ~uint64](keys []T) {
+// quarter of the time of a comparison sort: digits that all keys share, the upper half of most durations, cost nothing. It needs a spare slice of their length,
+// whatever is in it.
+func sortKeys[T ~int64 | ~uint64 | ~uint32](keys, spare []T) {
+	if slices.IsSorted(keys) {
+		return
+	}
 	if len(keys) < fewKeys {
 		slices.Sort(keys)
 		return
 	}
-	counts := new([digits][buckets]int)
+	var differ T
 	for _, key := range keys {
-		for d := range digits {
-			counts[d][digit(key, d)]++
-		}
+		differ |= key ^ keys[0]
 	}
-	from, to := keys, make([]T, len(keys))
-	for d := range digits {
-		if counts[d][digit(keys[0], d)] == len(keys) {
-			continue
+	from, to := keys, spare[:len(keys)]
+	for shift := 0; uint64(differ)>>shift != 0; shift += digitBits {
+		if uint64(differ)>>shift%buckets != 0 {
+			scatter(from, to, shift)
+			from, to = to, from
 		}
-		scatter(from, to, d, &counts[d])
-		from, to = to, from
 	}
 	if &from[0] != &keys[0] {
 		copy(keys, from)
 	}
 }
 
-func digit[T ~int64 | ~uint64](key T, d int) uint64 {
-	return uint64(key) >> (d * digitBits) % buckets
-}
-
-// scatter moves the keys to the places of their digit d, those with equal digits in the order in which they come.
-func scatter[T ~int64 | ~uint64](from, to []T, d int, counts *[buckets]int) {
+// scatter moves the keys to the places of their digit at shift, those with equal digits in the order in which they come.
+func scatter[T ~int64 | ~uint64 | ~uint32](from, to []T, shift int) {
 	var next [buckets]int
+	for _, key := range from {
+		next[uint64(key)>>shift%buckets]++
+	}
 	sum := 0
-	for b, n := range counts {
+	for b, n := range next {
 		next[b] = sum
 		sum += n
 	}
 	for _, key := range from {
-		b := digit(key, d)
+		b := uint64(key) >> shift % buckets
 		to[next[b]] = key
 		next[b]++
 	}
 }
 
-// sortFloats sorts values in ascending order, -Inf first and +Inf last. There must be no NaN among them.
-func sortFloats(values []float64) {
+// floatSorter sorts lists of values one after the other, with the same memory beside them.
+type floatSorter struct{ keys, spare []uint64 }
+
+// sort sorts values in ascending order, -Inf first and +Inf last. There must be no NaN among them.
+func (s *floatSorter) sort(values []float64) {
 	if len(values) < fewKeys {
 		slices.Sort(values)
 		return
 	}
-	keys := make([]uint64, len(values))
-	for i, v := range values {
-		keys[i] = sortKey(v)
+	if cap(s.keys) < len(values) {
+		s.keys, s.spare = make([]uint64, len(values)), make([]uint64, len(values))
 	}
-	sortKeys(keys)
-	for i, key := range keys {
+	s.keys = s.keys[:len(values)]
+	for i, v := range values {
+		s.keys[i] = sortKey(v)
+	}
+	sortKeys(s.keys, s.spare[:cap(s.spare)])
+	for i, key := range s.keys {
 		values[i] = fromSortKey(key)
 	}
+}
+
+// percentile is that of values in any order, which it leaves as they are.
+func (s *floatSorter) percentile(values []float64, percent int) *float64 {
+	own := slices.Clone(values)
+	s.sort(own)
+	return Quantile(own, percent)
 }
 
 // The bits of two floats compare as the floats do once the sign bit is flipped, and of a negative one all others too.

@@ -14,78 +14,72 @@ import (
 // The rank is computed in integers, so that a percentile that falls upon a value is that value, also where its neighbour is infinite. Between a
 // finite and an infinite value lies an infinite one.
 func Quantile(sorted []float64, percent int) *float64 {
-	return quantile(sorted, percent, 1)
+	return quantile(len(sorted), func(rank int) float64 { return sorted[rank] }, percent, 1)
 }
 
-// number is a value in base units, or a whole number of some other unit.
-type number interface{ ~int64 | ~float64 }
-
-// quantile divides by perUnit the percentile of values that are in a finer unit than their base unit, such as nanoseconds.
-func quantile[T number](sorted []T, percent int, perUnit float64) *float64 {
-	n := len(sorted)
+// quantile divides by perUnit the percentile of n values, each at its rank from 0, that are in a finer unit than their base unit, such as nanoseconds.
+func quantile(n int, at func(rank int) float64, percent int, perUnit float64) *float64 {
 	if n*(100-percent) < 100 {
 		return nil
 	}
 	rank := (n - 1) * percent
-	at, rest := rank/100, rank%100
-	value := float64(sorted[at])
+	rank, rest := rank/100, rank%100
+	value := at(rank)
 	if rest > 0 {
-		above := float64(sorted[at+1])
+		above := at(rank + 1)
 		if math.IsInf(above, 1) {
 			return &above
 		}
 		value += (above - value) * float64(rest) / 100
 	}
-	value /= perUnit
-	return &value
+	return scaled(value, perUnit)
 }
 
 // Describe gives the statistics of values, in any order, which it leaves as they are. Values must be finite or +Inf; with +Inf among them the
 // deviation is nil.
 func Describe(values []float64) Dist {
 	own := slices.Clone(values)
-	sortFloats(own)
-	return describe(own, 1)
-}
-
-// describeNanoseconds gives the statistics in seconds of durations in ascending order.
-func describeNanoseconds(sorted []int64) Dist {
-	return describe(sorted, float64(time.Second))
+	new(floatSorter).sort(own)
+	return describe(own)
 }
 
 // describe sums in ascending order, so that the order in which values came changes no figure.
-func describe[T number](sorted []T, perUnit float64) Dist {
-	n := len(sorted)
+func describe(sorted []float64) Dist {
+	mean := sumOf(sorted) / float64(len(sorted))
+	return distOf(len(sorted), func(rank int) float64 { return sorted[rank] }, mean, squaresOf(sorted, mean), 1)
+}
+
+// distOf puts together the statistics of n values, each at its rank from 0, of which the mean and the sum of the squared distances from it are known.
+func distOf(n int, at func(rank int) float64, mean, squares, perUnit float64) Dist {
 	if n == 0 {
 		return Dist{}
 	}
-	mean := meanOf(sorted)
-	least, greatest := float64(sorted[0])/perUnit, float64(sorted[n-1])/perUnit
-	d := Dist{N: int64(n), Mean: scaled(mean, perUnit), Min: &least, Max: &greatest, Std: deviation(sorted, mean, perUnit)}
-	d.P50, d.P90 = quantile(sorted, 50, perUnit), quantile(sorted, 90, perUnit)
-	d.P95, d.P99 = quantile(sorted, 95, perUnit), quantile(sorted, 99, perUnit)
+	d := Dist{N: int64(n), Mean: scaled(mean, perUnit), Min: scaled(at(0), perUnit), Max: scaled(at(n-1), perUnit)}
+	if n > 1 && !math.IsInf(mean, 0) {
+		d.Std = scaled(math.Sqrt(squares/float64(n-1)), perUnit)
+	}
+	d.P50, d.P90 = quantile(n, at, 50, perUnit), quantile(n, at, 90, perUnit)
+	d.P95, d.P99 = quantile(n, at, 95, perUnit), quantile(n, at, 99, perUnit)
 	return d
 }
 
-func meanOf[T number](values []T) float64 {
-	var sum float64
+// number is a value in base units, or a whole number of some other unit.
+type number interface{ ~int64 | ~uint32 | ~float64 }
+
+func sumOf[T number](values []T) (sum float64) {
 	for _, v := range values {
 		sum += float64(v)
 	}
-	return sum / float64(len(values))
+	return sum
 }
 
-// deviation is the sample standard deviation in two passes: the one-pass formula loses its digits where the deviation is small beside the mean.
-func deviation[T number](values []T, mean, perUnit float64) *float64 {
-	if len(values) < 2 || math.IsInf(mean, 0) {
-		return nil
-	}
-	var squares float64
+// squaresOf is the second of two passes to the sample standard deviation: the one-pass formula loses its digits where the deviation is small beside the mean.
+func squaresOf[T number](values []T, mean float64) (squares float64) {
 	for _, v := range values {
 		off := float64(v) - mean
 		squares += off * off
 	}
-	return scaled(math.Sqrt(squares/float64(len(values)-1)), perUnit)
+	return squares
 }
 
 func scaled(value, perUnit float64) *float64 {
@@ -99,7 +93,7 @@ func describeAll(sorted []float64, failures int64) AllDist {
 	for range failures {
 		all = append(all, math.Inf(1))
 	}
-	d := describe(all, 1).all()
+	d := describe(all).all()
 	d.bound(all)
 	return d
 }

@@ -146,13 +146,31 @@ func TestSorts(t *testing.T) {
 		greatest := rapid.SampledFrom([]int64{0, 1, 1000, 1 << 40, math.MaxInt64}).Draw(t, "greatest")
 		keys := rapid.SliceOfN(rapid.Int64Range(0, greatest), n, n).Draw(t, "keys")
 		want := slices.Sorted(slices.Values(keys))
-		if sortKeys(keys); !slices.Equal(keys, want) {
+		if sortKeys(keys, make([]int64, n)); !slices.Equal(keys, want) {
 			t.Errorf("keys: %v, want %v", keys, want)
 		}
+		var sorter floatSorter
 		floats := rapid.SliceOfN(rapid.OneOf(rapid.Float64(), rapid.Just(math.Inf(1)), rapid.Just(math.Inf(-1)), rapid.Just(0.0)), n, n).Draw(t, "floats")
 		sorted := slices.Sorted(slices.Values(floats))
-		if sortFloats(floats); !slices.Equal(floats, sorted) {
+		if sorter.sort(floats); !slices.Equal(floats, sorted) {
 			t.Errorf("floats: %v, want %v", floats, sorted)
+		}
+	})
+}
+
+// Gaps of any length, those that come before their time included, have the statistics that the same seconds have.
+func TestGapsAreDescribedAsSecondsAre(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.SampledFrom([]int{0, 1, 2, 100, 2 * fewKeys}).Draw(t, "n")
+		drawn := rapid.SliceOfN(rapid.OneOf(rapid.Int64Range(0, 5e9), rapid.Int64Range(math.MaxUint32-1, math.MaxUint32+1), rapid.Int64Range(-10, 1e12)), n, n).Draw(t, "gaps")
+		var g gaps
+		var seconds []float64
+		for _, gap := range drawn {
+			g.add(gap)
+			seconds = append(seconds, time.Duration(gap).Seconds())
+		}
+		if diff := cmp.Diff(Describe(seconds), g.describe(), nearly); diff != "" {
+			t.Error(diff)
 		}
 	})
 }

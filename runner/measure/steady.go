@@ -3,6 +3,7 @@ package measure
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"sweetspot/runner/clock"
 )
@@ -84,6 +85,9 @@ func (w window) overlaps(r *Record) bool { return r.Dispatched < w.to && r.Ended
 
 // chunks is how many of the events of r that carried a token lie within w.
 func (w window) chunks(r *Record) int {
+	if n := len(r.Chunks); n > 0 && r.Dispatched >= w.from && r.Dispatched.Add(time.Duration(r.Chunks[n-1])) < w.to {
+		return n // as of nearly all
+	}
 	before := func(at clock.Instant) int {
 		n, _ := slices.BinarySearch(r.Chunks, int64(at-r.Dispatched))
 		return n

@@ -2,6 +2,7 @@ package measure
 
 import (
 	"fmt"
+	"sync"
 
 	"sweetspot/schema"
 )
@@ -18,6 +19,8 @@ func Summarize(o Outcome, load schema.PointLoad, limits schema.Limits) Point {
 	o.Records = inOrder(o.Records)
 	g := gather(o.Records, &limits)
 	p := Point{PointLoad: load, Started: o.Started, Finished: o.Finished, Counts: g.counts, Health: o.Health}
+	var sorting sync.WaitGroup
+	sorting.Go(func() { p.ICL = g.gaps.describe() }) // beside the rest, as it takes nearly as long
 	p.WarmupIssued, p.WarmupFailed = g.warmupIssued, g.warmupFailed
 	p.AgenticWarmupIssued = positive(g.agenticIssued)
 	p.Late, p.Dropped = o.Late, o.Dropped
@@ -34,6 +37,7 @@ func Summarize(o Outcome, load schema.PointLoad, limits schema.Limits) Point {
 	p.Telemetry = telemetryOf(o.GPUs, g.firstDispatch, g.lastEnd, p.OutputTokens)
 	p.ErrorExample = g.example()
 	p.Status, p.Reason = statusOf(&o, &p)
+	sorting.Wait()
 	return p
 }
 
@@ -125,15 +129,15 @@ func (p *Point) inFlight(o *Outcome, g *gathered) {
 
 // latencies sorts the values of g, once what needs their order of dispatch has been taken from them.
 func (p *Point) latencies(g *gathered, wave int64) {
-	p.TTFTDrift = drift(g.ttft)
-	p.TTFTAfterWave = afterWave(g.ttft, wave)
+	var sorter floatSorter
+	p.TTFTDrift = drift(g.ttft, &sorter)
+	p.TTFTAfterWave = afterWave(g.ttft, wave, &sorter)
 	for _, values := range [][]float64{g.ttft, g.ttftScheduled, g.ttfot, g.totalTime, g.tpot, g.queueDelay, g.iclMean} {
-		sortFloats(values)
+		sorter.sort(values)
 	}
-	sortKeys(g.gaps)
-	p.TTFT, p.TTFOT, p.TotalTime, p.TPOT = describe(g.ttft, 1), describe(g.ttfot, 1), describe(g.totalTime, 1), describe(g.tpot, 1)
-	p.TTFTScheduled = describe(g.ttftScheduled, 1)
-	p.QueueDelay, p.ICLMean, p.ICL = describe(g.queueDelay, 1), describe(g.iclMean, 1), describeNanoseconds(g.gaps)
+	p.TTFT, p.TTFOT, p.TotalTime, p.TPOT = describe(g.ttft), describe(g.ttfot), describe(g.totalTime), describe(g.tpot)
+	p.TTFTScheduled = describe(g.ttftScheduled)
+	p.QueueDelay, p.ICLMean = describe(g.queueDelay), describe(g.iclMean)
 	p.OutputTokPerSUser = over(count(1), p.TPOT.Mean)
 	failed := p.Failed()
 	p.TTFTAll, p.TPOTAll, p.TotalTimeAll = describeAll(g.ttft, failed), describeAll(g.tpot, failed), describeAll(g.totalTime, failed)
@@ -143,12 +147,12 @@ func (p *Point) latencies(g *gathered, wave int64) {
 const fewForDrift = 30
 
 // drift compares the last third with the first, as a service does that was still cold, or that falls behind. Values are in order of dispatch.
-func drift(ttft []float64) *float64 {
+func drift(ttft []float64, sorter *floatSorter) *float64 {
 	third := len(ttft) / 3
 	if len(ttft) < fewForDrift {
 		return nil
 	}
-	return over(Describe(ttft[len(ttft)-third:]).P50, Describe(ttft[:third]).P50)
+	return over(sorter.percentile(ttft[len(ttft)-third:], 50), sorter.percentile(ttft[:third], 50))
 }
 
 // firstWave is how many requests are dispatched at once when a point starts without warmup.
@@ -160,11 +164,11 @@ func (o *Outcome) firstWave() int64 {
 }
 
 // afterWave leaves out the first wave, so that a tail which only that wave has can be told from one of the service.
-func afterWave(ttft []float64, wave int64) *float64 {
+func afterWave(ttft []float64, wave int64, sorter *floatSorter) *float64 {
 	if wave == 0 || int64(len(ttft)) <= wave {
 		return nil
 	}
-	return Describe(ttft[wave:]).P95
+	return sorter.percentile(ttft[wave:], 95)
 }
 
 // example is the commonest class of failure, the first in the order of [Statuses] among equals, and the message of its first request.
