@@ -1,6 +1,7 @@
 package results
 
 import (
+	"flag"
 	"fmt"
 	"path/filepath"
 	"runtime"
@@ -134,4 +135,25 @@ func (w *watched) Write(p []byte) (int, error) {
 	}
 	w.written += len(p)
 	return len(p), nil
+}
+
+var largeStore = flag.String("large", "", "make a run with ten million requests in this store, which takes 3 GB and some minutes")
+
+// TestMakeLargeRun makes the run that docs/performance.md has the memory and the time of exporting of.
+func TestMakeLargeRun(t *testing.T) {
+	if *largeStore == "" {
+		t.Skip("it takes -large STORE")
+	}
+	w, err := Create(*largeStore, Manifest{Name: "large", Status: Completed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	made := records(100_000)
+	for repeat := range int64(100) {
+		point := measure.Point{Keys: keys(w.Run, pointA, repeat, 0), Status: measure.PointCompleted, Counts: measure.Counts{Issued: 100_000, OK: 100_000}}
+		if err := w.WritePoint(point, made, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
 }

@@ -1,18 +1,13 @@
 package results
 
 import (
-	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"io"
 	"iter"
-	"reflect"
-	"strconv"
 	"strings"
 
 	"github.com/apache/arrow/go/v17/arrow/ipc"
 
-	"sweetspot/runner/clock"
 	"sweetspot/runner/measure"
 )
 
@@ -98,7 +93,7 @@ func export[T any](w io.Writer, runs []*Run, table Table, format Format, of func
 	var broken error
 	rows := func(yield func(T) bool) {
 		for _, r := range runs {
-			for row, err := range of(r) {
+			for row, err := range ahead(of(r)) {
 				if err != nil {
 					broken = fmt.Errorf("exporting run %s: %w", r.ID(), err)
 					return
@@ -157,62 +152,4 @@ func (c *counted) Seek(offset int64, whence int) (int64, error) {
 		return 0, fmt.Errorf("seeking in a stream: %d from %d", offset, whence)
 	}
 	return c.written, nil
-}
-
-func writeJSONL[T any](w io.Writer, rows iter.Seq[T]) error {
-	for row := range rows {
-		text, err := measure.MarshalRow(row)
-		if err != nil {
-			return err
-		}
-		if _, err := w.Write(append(text, '\n')); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func writeCSV[T any](w io.Writer, l layout, rows iter.Seq[T]) error {
-	out := csv.NewWriter(w)
-	cells := make([]string, len(l.columns))
-	for i, c := range l.columns {
-		cells[i] = c.Name
-	}
-	err := out.Write(cells)
-	for row := range rows {
-		if err != nil {
-			return err
-		}
-		values := reflect.ValueOf(&row).Elem()
-		for i, c := range l.columns {
-			cells[i] = cellText(values.FieldByIndex(c.Index))
-		}
-		err = out.Write(cells)
-	}
-	out.Flush()
-	return out.Error()
-}
-
-// cellText writes a cell as CSV has it.
-func cellText(cell reflect.Value) string {
-	if cell.Kind() == reflect.Pointer {
-		if cell.IsNil() {
-			return ""
-		}
-		cell = cell.Elem()
-	}
-	switch cell.Kind() {
-	case reflect.Float64:
-		return strings.TrimPrefix(strings.ToLower(strconv.FormatFloat(cell.Float(), 'g', -1, 64)), "+")
-	case reflect.Slice:
-		text, err := json.Marshal(cell.Interface())
-		if err != nil {
-			panic(err) // lists are of text or of whole numbers
-		}
-		return string(text)
-	}
-	if at, ok := cell.Interface().(clock.Instant); ok && !at.Happened() {
-		return ""
-	}
-	return fmt.Sprint(cell.Interface())
 }

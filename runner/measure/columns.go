@@ -1,10 +1,6 @@
 package measure
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
-	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -72,52 +68,4 @@ func column(field reflect.StructField, index []int, prefix, unit, doc string) Co
 		}
 	}
 	return c
-}
-
-// MarshalRow writes a row, or what a pointer to one points to, as a JSON object with the names of [Columns] in their order, less those it is told
-// to omit. An infinite figure, which JSON has no number for, is the string "Infinity" or "-Infinity"; one that is not a number is null.
-func MarshalRow(row any, omit ...string) ([]byte, error) {
-	value := reflect.Indirect(reflect.ValueOf(row))
-	var out bytes.Buffer
-	out.WriteByte('{')
-	for _, c := range Columns(value.Type()) {
-		if slices.Contains(omit, c.Name) {
-			continue
-		}
-		if out.Len() > 1 {
-			out.WriteByte(',')
-		}
-		text, err := marshalCell(value.FieldByIndex(c.Index))
-		if err != nil {
-			return nil, fmt.Errorf("writing column %s: %w", c.Name, err)
-		}
-		name, err := json.Marshal(c.Name)
-		if err != nil {
-			return nil, err
-		}
-		out.Write(name)
-		out.WriteByte(':')
-		out.Write(text)
-	}
-	out.WriteByte('}')
-	return out.Bytes(), nil
-}
-
-func marshalCell(cell reflect.Value) ([]byte, error) {
-	switch v := cell.Interface().(type) {
-	case interface{ Happened() bool }:
-		if !v.Happened() {
-			return []byte("null"), nil
-		}
-	case *float64:
-		switch {
-		case v == nil || math.IsNaN(*v):
-			return []byte("null"), nil
-		case math.IsInf(*v, 1):
-			return []byte(`"Infinity"`), nil
-		case math.IsInf(*v, -1):
-			return []byte(`"-Infinity"`), nil
-		}
-	}
-	return json.Marshal(cell.Interface())
 }
