@@ -24,10 +24,12 @@ type checkCmd struct {
 func (checkCmd) Help() string {
 	return `Reads every file of the runs and changes nothing: checksums, rows, and whether points count what their requests are. A run that is running may be checked.
 
-broken       a file that is not what was written, or is missing; what is not as it was written does not count
-partial      requests that had ended of a point that has no row: run --resume keeps them, outside the tables
-left over    half-written files, which run --resume removes
-to measure   what run --resume would measure, and why
+    broken       a file that is not what was written, or is missing: it does not
+                 count
+    partial      requests that had ended of a point that has no row: run --resume
+                 keeps them, outside the tables
+    left over    half-written files, which run --resume removes
+    to measure   what run --resume would measure, and why
 
 The exit code is 0 where nothing is broken, whatever is still to be measured, and 1 where something is.`
 }

@@ -18,8 +18,8 @@ import (
 type compareCmd struct {
 	Runs []string `arg:"" name:"run" help:"RUN or RUN:TRIAL, the first of which the others are held against. RUN is a run's id, the start of it, its preset's name, its directory, or latest. One run alone: its trials are held against its first."`
 	storeFlag
-	Metrics []string `placeholder:"FIGURE,…" help:"Figures to compare: numeric columns of the points table, or all. The usual ones and those that limits are on where nothing is said."`
-	Ignore  []string `placeholder:"FIELD,…" help:"Match points whatever these fields of their loads are, such as prefill_concurrency."`
+	Metrics []string `placeholder:"FIGURE" help:"Figures to compare: numeric columns of the points table, or all. The usual ones and those that limits are on where nothing is said."`
+	Ignore  []string `placeholder:"FIELD" help:"Match points whatever these fields of their loads are, such as prefill_concurrency."`
 	Assume  string   `enum:"nothing,exact" default:"nothing" help:"What is assumed of repeats: nothing (a test by ranks tells changes from noise), or exact (figures have no noise)."`
 	FailIf  []string `sep:"none" placeholder:"CHANGE" help:"Exit with 3 if this change is there, such as 'ttft_p50_s > +5%'. May be given again."`
 	At      string   `enum:"selected,winners,every" default:"selected" help:"Where --fail-if is held: at the load that the first side selected, between the winners, or at every load of the first side."`

@@ -22,7 +22,7 @@ type initCmd struct {
 	File string `arg:"" optional:"" help:"File to write, ending in .cue; it must not exist."`
 
 	URL       string `name:"url" placeholder:"URL" xor:"from" help:"Base of a running service's API, such as http://127.0.0.1:8000/v1: its first model is asked for."`
-	Model     string `help:"Another of its models."`
+	Model     string `placeholder:"NAME" help:"Model to take in the place of its first."`
 	APIKeyEnv string `name:"api-key-env" placeholder:"NAME" help:"Environment variable that holds the service's key."`
 	From      string `placeholder:"PRESET" xor:"from" help:"Copy a preset that ships with sweetspot: see --list."`
 	List      bool   `xor:"from" help:"List the presets that ship with sweetspot."`

@@ -27,14 +27,21 @@ type presetListCmd struct {
 func (presetListCmd) Help() string {
 	return `Without -a or -n: the runs that are running or, where there is none, the newest.
 
-CONSTRAINTS  what was asked: data= the workload, c= the least and the most concurrency (or req=, prefill=, rate=)
-BENCHMARK    of the winning trial: tps/user= (1 over the mean time per output token) and ttft= (the statistic that is limited,
-             the median unless its name says otherwise), least to most over its points; c= the selected point; ctx= its context length
-TRIALS       a bar per trial, its selected point's throughput; · for a trial without one
-STATUS       trials done of trials planned; verified: the winner was measured again and reproduced
+    CONSTRAINTS  what was asked: data= the workload, c= the least and the most
+                 concurrency (or req=, prefill=, rate=)
+    BENCHMARK    of the winning trial: tps/user= (1 over the mean time per output
+                 token) and ttft= (the statistic that is limited, the median unless
+                 its name says otherwise), least to most over its points; c= the
+                 selected point; ctx= its context length
+    TRIALS       a bar per trial, its selected point's throughput; · for a trial
+                 without one
+    STATUS       trials done of trials planned; verified: the winner was measured
+                 again and reproduced
 
 (previous) stands behind figures of a trial that an earlier run measured (the preset's previous).
+
 * stands behind a figure that does not meet its limit, and behind the selected point where no point meets the limits.
+
 Runs that can't be read are named on standard error; the others are listed.`
 }
 

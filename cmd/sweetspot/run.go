@@ -23,7 +23,7 @@ type runCmd struct {
 	storeFlag
 	requireFlag
 	yesFlag
-	Resume *string `placeholder:"RUN" help:"Run what is not complete in that run of the same preset."`
+	Resume *string `placeholder:"RUN" help:"Run what is not complete in that run of the same preset, given with the same changes."`
 	Quiet  bool    `short:"q" help:"No progress."`
 	JSON   bool    `help:"Print the result as JSON."`
 	Strict bool    `help:"Exit with 3 if the winner does not meet the limits."`

@@ -24,12 +24,12 @@ type selectCmd struct {
 
 // ruleFlags change a rule. What is not given stays as the run has it.
 type ruleFlags struct {
-	MaxTTFT          *string `name:"max-ttft" placeholder:"TIME" help:"Limit on time to first token, such as 300ms; none takes it away. Likewise the next two."`
-	TTFTStat         *string `name:"ttft-stat" placeholder:"STAT" help:"Statistic that it is held against: mean, max, p50, p90, p95 or p99. Likewise the next two."`
-	MaxTPOT          *string `name:"max-tpot" placeholder:"TIME" help:"Limit on time per output token."`
-	TPOTStat         *string `name:"tpot-stat" placeholder:"STAT" help:"Its statistic."`
-	MaxTotalTime     *string `placeholder:"TIME" help:"Limit on total time."`
-	TotalTimeStat    *string `placeholder:"STAT" help:"Its statistic."`
+	MaxTTFT          *string `name:"max-ttft" placeholder:"TIME" help:"Limit on time to first token, such as 300ms; none takes it away."`
+	TTFTStat         *string `name:"ttft-stat" placeholder:"STAT" help:"Statistic that it is held against: mean, max, p50, p90, p95 or p99."`
+	MaxTPOT          *string `name:"max-tpot" placeholder:"TIME" help:"Limit on time per output token, such as 50ms, or none."`
+	TPOTStat         *string `name:"tpot-stat" placeholder:"STAT" help:"Statistic that it is held against."`
+	MaxTotalTime     *string `placeholder:"TIME" help:"Limit on total time, such as 20s, or none."`
+	TotalTimeStat    *string `placeholder:"STAT" help:"Statistic that it is held against."`
 	MinContextLength *string `placeholder:"TOKENS" help:"Least context length; none takes it away."`
 	MaxErrorRate     *string `placeholder:"SHARE" help:"Highest error rate, 0 to 1."`
 	Maximize         *string `placeholder:"FIGURE" help:"Figure to maximize: output_tok_per_s or steady_output_tok_per_s."`

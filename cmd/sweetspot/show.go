@@ -12,7 +12,7 @@ import (
 
 // storeFlag says where runs are stored.
 type storeFlag struct {
-	Store string `default:"./results" env:"SWEETSPOT_STORE" placeholder:"DIR" help:"Directory of the stored runs (${default}, or $$SWEETSPOT_STORE)."`
+	Store string `default:"./results" env:"SWEETSPOT_STORE" placeholder:"DIR" help:"Directory of the stored runs (${default})."`
 }
 
 // find opens the run that a person means, and says on standard error which others can't be read.
