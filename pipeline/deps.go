@@ -24,6 +24,7 @@ type Service interface {
 type Preflight struct {
 	Facts         results.Facts // what the service reports of itself
 	ContextLength *int64        // that the service reports
+	GPUs          *schema.GPUs  // that the machine says the service has; nil where it is not certain, or the preset declares some
 	RTT           *float64      // time of a round trip to the service, in seconds
 	Notes         []string      // for the person, beside the figures
 }

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -103,8 +104,9 @@ func (e *execution) row(outcome measure.Outcome, before Preflight, job Job) meas
 	row.Workload, row.Model = job.Spec.Workload.Name(), job.Spec.Model
 	row.Cache, row.IgnoreEOS = job.Spec.Request.Cache, job.Spec.Request.IgnoreEOS
 	row.SharedPrefix = job.Spec.Workload.SharedPrefix(row.Cache)
-	row.Hardware = measure.HardwareOf(job.Spec.Service.GPUs(), row.OutputTokPerS)
-	row.Telemetry = row.Telemetry.Over(job.Spec.Service.GPUs())
+	gpus := cmp.Or(job.Spec.Service.GPUs(), before.GPUs)
+	row.Hardware = measure.HardwareOf(gpus, row.OutputTokPerS)
+	row.Telemetry = row.Telemetry.Over(gpus)
 	row.StartedAt = e.deps.Clock.ZeroUTC().Add(time.Duration(row.Started)).Format(time.RFC3339Nano)
 	row.ClockID, row.RTT = e.deps.Clock.ID(), before.RTT
 	row.Reason, row.ErrorExample = textOf(e.deps.Redact, row.Reason), textOf(e.deps.Redact, row.ErrorExample)

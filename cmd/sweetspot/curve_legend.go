@@ -89,14 +89,14 @@ func windowText(trial *selector.Verdict) string {
 	return fmt.Sprintf("%s, %s to %s a point", text, least, most)
 }
 
-// perGPUText says what the figures per GPU are of; empty where the preset declares no GPUs.
+// perGPUText says what the figures per GPU are of; empty where no GPUs are known.
 func perGPUText(trial *selector.Verdict) string {
 	declared := slices.IndexFunc(trial.Points, func(p selector.Judged) bool { return p.Medians.GPUs != nil && p.Medians.GPUName != nil })
 	if declared < 0 {
 		return ""
 	}
 	p := &trial.Points[declared].Medians
-	return fmt.Sprintf("%s: tok/s over the %d × %s that the preset declares", titlePerGPU, *p.GPUs, *p.GPUName)
+	return fmt.Sprintf("%s: tok/s over the %d × %s below the service", titlePerGPU, *p.GPUs, *p.GPUName)
 }
 
 // failures counts the requests of a measurement that were not ok by class, with one message; empty where there are none.

@@ -93,7 +93,7 @@ func (d *drive) preflight(ctx context.Context, started pipeline.Service, job pip
 	made, ready, err := target.Prepare(ctx, target.Config{
 		Spec: job.Spec, URLs: s.URLs, Header: target.Header(job.Spec, d.process.lookupEnv), Streams: d.streams(),
 		RunID: job.RunID, TrialName: job.TrialName, Seed: job.Seed, Context: job.Limits.MinContextLength,
-		Files: d.files, Clock: d.clock, Redact: d.secrets.Redact,
+		Files: d.files, Clock: d.clock, Redact: d.secrets.Redact, ServiceEnv: service.EnvOf(job.Spec.Service, d.process.lookupEnv),
 	})
 	if err != nil {
 		return pipeline.Preflight{}, err
@@ -111,11 +111,16 @@ func (d *drive) preflight(ctx context.Context, started pipeline.Service, job pip
 			facts["service_log"] = logOf(trial)
 		}
 	}
+	if gpus := ready.GPUs; gpus != nil {
+		facts["gpus"] = fmt.Sprintf("%d × %s, asked of nvidia-smi", gpus.Count, gpus.Name)
+	}
 	facts["preflight_requests"] = fmt.Sprint(ready.Spent.Requests)
 	facts["preflight_prompt_tokens"] = fmt.Sprint(ready.Spent.PromptTokens)
 	facts["preflight_output_tokens"] = fmt.Sprint(ready.Spent.OutputTokens)
 	address := ready.Preflight.Addresses[0]
-	return pipeline.Preflight{Facts: facts, ContextLength: address.ContextLength, RTT: address.RTT, Notes: append(ready.Notes, d.once(ready.Machine)...)}, nil
+	return pipeline.Preflight{
+		Facts: facts, ContextLength: address.ContextLength, RTT: address.RTT, GPUs: ready.GPUs, Notes: append(ready.Notes, d.once(ready.Machine)...),
+	}, nil
 }
 
 // once are those of some notes that were not said before.

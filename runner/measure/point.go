@@ -206,17 +206,17 @@ type Point struct {
 	IgnoreEOS bool   `json:"ignore_eos" doc:"the service was asked to go on until the wanted output length"`
 }
 
-// Hardware is what the preset declares below the service, and what follows from it. All of it is null where the preset declares no GPUs: their
-// number is never guessed.
+// Hardware is what the preset declares below the service, or the machine says for certain, and what follows from it. All of it is null where neither
+// does: the number of GPUs is never guessed.
 type Hardware struct {
-	GPUName          *string  `json:"gpu_name" doc:"kind of GPU that the preset declares below the service"`
-	GPUs             *int64   `json:"gpus" doc:"GPUs that the preset declares below the service"`
+	GPUName          *string  `json:"gpu_name" doc:"kind of GPU below the service, as the preset declares it or nvidia-smi names it"`
+	GPUs             *int64   `json:"gpus" doc:"GPUs below the service, as the preset declares them or, where it declares none, the machine says for certain (the manifest then says so)"`
 	OutputTokPerSGPU *float64 `json:"output_tok_per_s_gpu" unit:"tok/s" doc:"output_tok_per_s over gpus"`
 	CostPerMillion   *float64 `json:"cost_per_million_output_tokens" doc:"what a million output tokens cost at this throughput, in the currency of price_per_gpu_hour; null where no price is declared"`
 }
 
 // HardwareOf derives what can be said per GPU of a throughput in tokens a second, which is nil where it is not known. gpus is nil where none are
-// declared.
+// known.
 func HardwareOf(gpus *schema.GPUs, outputTokPerS *float64) Hardware {
 	if gpus == nil {
 		return Hardware{}

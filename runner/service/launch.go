@@ -132,6 +132,23 @@ func ordersFor(spec *schema.Process, port string, o Options) (orders, error) {
 	return what, nil
 }
 
+// EnvOf reads the environment that the commands of a service have: lookupEnv's, and over it what the specification names.
+func EnvOf(spec schema.Service, lookupEnv func(string) (string, bool)) func(name string) (string, bool) {
+	return func(name string) (string, bool) {
+		if spec.Process == nil {
+			return lookupEnv(name)
+		}
+		variable, named := spec.Process.Env[name]
+		switch {
+		case !named:
+			return lookupEnv(name)
+		case variable.Env != "":
+			return lookupEnv(variable.Env)
+		}
+		return variable.Value, true
+	}
+}
+
 // environFor is the environment of the service's commands: sweetspot's own, and over it what the specification names.
 func environFor(spec *schema.Process, port string, o Options) ([]string, error) {
 	environ := slices.Clone(o.Environ)

@@ -36,6 +36,8 @@ type Config struct {
 	Files     *Files // that the specification may name; nil where it names none
 	Clock     clock.Clock
 	Redact    func(string) string // takes secrets out of a text
+
+	ServiceEnv func(name string) (string, bool) // reads the environment of a service that was started here
 }
 
 // Target is a service that a trial's points can be measured at.
@@ -47,6 +49,7 @@ type Target struct {
 	tokens      *tokenizer.Tokenizer // counts where the service does not; nil where it does, or the preset names none
 	metrics     metrics.Source       // what the service shows of itself; without URLs where it shows nothing
 	gpus        *gpu.Watcher         // of the GPUs below the service; nil where nothing is watched
+	asked       *schema.GPUs         // that the machine says the service has; nil where it is not certain, or the preset declares some
 	spent       Spent
 }
 
@@ -62,8 +65,9 @@ type Ready struct {
 	Preflight   client.Report
 	Calibration workload.Calibration
 	Spent       Spent
-	Notes       []string // for the person: what is not as asked for, but can be measured
-	Machine     []string // the same of the machine below the service, which trials share: to be said once
+	Notes       []string     // for the person: what is not as asked for, but can be measured
+	GPUs        *schema.GPUs // that the machine says the service has; nil where it is not certain, or the preset declares some
+	Machine     []string     // the same of the machine below the service, which trials share: to be said once
 }
 
 // Header is the header of each request of a trial: the bearer token and the preset's own fields, with the values of the environment variables that
@@ -141,6 +145,7 @@ func (t *Target) ready(ctx context.Context) (Ready, error) {
 	ready.Notes = append(ready.Notes, notes...)
 	if err == nil {
 		ready.Machine = t.watchGPUs(ctx)
+		ready.GPUs = t.asked
 	}
 	return ready, err
 }

@@ -93,7 +93,7 @@ func samplesOf(families map[string]*dto.MetricFamily) []measure.GPUSample {
 			text := strconv.FormatFloat(valueOf(m), 'g', -1, 64)
 			switch name {
 			case "DCGM_FI_DEV_GPU_UTIL":
-				s.Utilization = number(text, 0.01)
+				s.Utilization = share(text)
 			case "DCGM_FI_DEV_FB_USED":
 				s.MemoryUsed = whole(text, mebibyte)
 			case "DCGM_FI_DEV_FB_TOTAL":

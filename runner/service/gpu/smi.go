@@ -133,7 +133,7 @@ func parse(line string) (measure.GPUSample, bool) {
 	}
 	return measure.GPUSample{
 		Index: &index, UUID: &cells[1], Name: &cells[2],
-		Utilization: number(cells[3], 0.01), MemoryUsed: whole(cells[4], mebibyte), MemoryTotal: whole(cells[5], mebibyte),
+		Utilization: share(cells[3]), MemoryUsed: whole(cells[4], mebibyte), MemoryTotal: whole(cells[5], mebibyte),
 		Power: number(cells[6], 1), SMClock: number(cells[7], megahertz), Temperature: number(cells[8], 1),
 	}, true
 }
@@ -151,6 +151,15 @@ func number(text string, unit float64) *float64 {
 	}
 	value *= unit
 	return &value
+}
+
+// share reads a percentage.
+func share(text string) *float64 {
+	value := number(text, 0.01)
+	if value == nil || *value > 1 {
+		return nil
+	}
+	return value
 }
 
 func whole(text string, unit float64) *int64 {
