@@ -2,6 +2,7 @@ package results
 
 import (
 	"fmt"
+	"io"
 	"path/filepath"
 	"testing"
 
@@ -44,6 +45,14 @@ func TestEveryVersionIsRead(t *testing.T) {
 		trials, broken := run.Trials()
 		if len(trials) != 1 || len(broken) > 0 || !trials[0].Selected {
 			t.Errorf("version %d: trials %v, broken: %v", version, len(trials), broken)
+		}
+		whole(t, run.Dir())
+		for _, table := range []Table{Requests, Points, Trials, ServerMetrics, GPU} {
+			for _, format := range []Format{Parquet, Arrow, CSV, JSONL} {
+				if err := Export(io.Discard, []*Run{run}, table, format); err != nil {
+					t.Errorf("version %d: %s as %s: %v", version, table, format, err)
+				}
+			}
 		}
 	}
 }
