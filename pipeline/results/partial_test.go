@@ -3,6 +3,7 @@ package results
 import (
 	"bytes"
 	"encoding/binary"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -206,6 +207,46 @@ func TestAStreamThatCannotKeepUpDropsAndSaysSo(t *testing.T) {
 	if s.Dropped() != 3 || len(s.waiting) != maxWaiting {
 		t.Errorf("%d dropped and %d waiting", s.Dropped(), len(s.waiting))
 	}
+}
+
+// slowDisk takes ten seconds for whatever is written to it.
+type slowDisk struct{ io.Writer }
+
+func (d slowDisk) Write(p []byte) (int, error) {
+	time.Sleep(10 * time.Second)
+	return d.Writer.Write(p)
+}
+
+// Whoever adds to a stream does not wait for the disk; how long this takes stands in the lag.
+func TestASlowDiskStallsNobodyAndIsSeen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newRun(t)
+		c := clock.New()
+		s, err := w.Stream(keys(w.Run, pointA, 0, 0), c.Now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.buffer.Reset(slowDisk{s.file})
+		began := c.Now()
+		for range 3 * flushAt {
+			record := records(1)[0]
+			record.Ended = c.Now()
+			s.Add(record)
+			synctest.Wait()
+		}
+		if took := c.Now().Sub(began); took != 0 {
+			t.Errorf("adding took %v", took)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.Lag(); got < 20*time.Second || s.Dropped() != 0 {
+			t.Errorf("lag %v and %d dropped, want two writes of 10 s one after the other and none", got, s.Dropped())
+		}
+		if rows := gather(t, w.PartialRequests(Measurement{pointA, 0, 0})); len(rows) != 3*flushAt {
+			t.Errorf("%d requests are readable, want all", len(rows))
+		}
+	})
 }
 
 func TestAStreamThatCannotBeWrittenSaysSoAtItsEnd(t *testing.T) {
