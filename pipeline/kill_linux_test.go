@@ -90,11 +90,13 @@ func carriedOnAndKilled(t *testing.T, dir string, at moment) (said []string, end
 	for _, folder := range []string{"requests", "points", "trials", "partial"} {
 		folders = append(folders, filepath.Join(dir, folder))
 	}
-	stop := watched(t, at, func() { command.Process.Kill() }, folders...)
+	started := make(chan *os.Process, 1)
+	stop := watched(t, at, func() { (<-started).Kill() }, folders...)
 	defer stop()
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}
+	started <- command.Process
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
 		said = append(said, lines.Text())
@@ -107,7 +109,7 @@ func carriedOnAndKilled(t *testing.T, dir string, at moment) (said []string, end
 // A process that is killed again and again, wherever it is, loses nothing that it said is stored, nothing of what it left is read as whole that is not, and check
 // says so. In the end every measurement was stored once.
 func TestAProcessThatIsKilledAnywhere(t *testing.T) {
-	for seed := range seeds(t, 3) {
+	for seed := range seeds(t, 2) {
 		random := rand.New(rand.NewPCG(seed, 11))
 		_, run := begin(t, chat(), filepath.Join(t.TempDir(), "store"))
 		run.Close()
