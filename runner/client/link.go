@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"os"
 	"slices"
 	"sync"
 	"syscall"
@@ -68,7 +69,9 @@ func (l *link) send(request *http.Request, hooks *httptrace.ClientTrace) <-chan 
 			if hooks.WroteRequest != nil {
 				hooks.WroteRequest(httptrace.WroteRequestInfo{Err: err})
 			}
-			l.conn.SetReadDeadline(time.Now().Add(linger))
+			if !errors.Is(err, os.ErrDeadlineExceeded) { // the request was given up
+				l.conn.SetReadDeadline(time.Now().Add(linger))
+			}
 		}
 		written <- err
 	}
