@@ -125,7 +125,7 @@ func (p *process) run(args []string) error {
 		return nil
 	}
 	if err != nil {
-		return exit{exitUsage, fmt.Errorf("%w\nRun \"sweetspot --help\", or \"sweetspot COMMAND --help\", for what there is.", err)}
+		return exit{exitUsage, fmt.Errorf("%w\nRun \"sweetspot --help\", or \"sweetspot COMMAND --help\", for what there is", err)}
 	}
 	parsed.BindTo(context.Background(), (*context.Context)(nil))
 	return parsed.Run()
