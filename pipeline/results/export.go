@@ -113,7 +113,7 @@ func export[T any](w io.Writer, runs []*Run, table Table, format Format, of func
 func writeFormat[T any](w io.Writer, format Format, l layout, rows iter.Seq[T]) error {
 	switch format {
 	case Parquet:
-		return writeParquet(w, l, rows)
+		return writeParquet(w, l, rows, longGroups)
 	case Arrow:
 		return writeIPC(w, l, rows)
 	case CSV:

@@ -14,13 +14,24 @@ import (
 // rowsPerGroup bounds the memory of writing and reading: that many rows are turned into columns at a time.
 const rowsPerGroup = 4096
 
+// grouping writes a batch of rows to a file.
+type grouping = func(*pqarrow.FileWriter, arrow.Record) error
+
+var (
+	// shortGroups makes a group of each batch: a run's own files, of which a group is read at a time.
+	shortGroups grouping = (*pqarrow.FileWriter).Write
+	// longGroups makes groups of up to mostRows: files for elsewhere, of any size. The footer has something of each column of each group, and is
+	// kept until the end.
+	longGroups grouping = (*pqarrow.FileWriter).WriteBuffered
+)
+
 // writeParquet writes rows to w, a group at a time. It does not close w.
-func writeParquet[T any](w io.Writer, l layout, rows iter.Seq[T]) error {
+func writeParquet[T any](w io.Writer, l layout, rows iter.Seq[T], write grouping) error {
 	if err := useOneEncoder(); err != nil {
 		return err
 	}
 	sink := &sink{to: w}
-	err := caught(func() error { return writeGroups(sink, l, rows) })
+	err := caught(func() error { return writeGroups(sink, l, rows, write) })
 	if sink.broken != nil {
 		return sink.broken
 	}
@@ -40,12 +51,12 @@ func (s *sink) Write(p []byte) (n int, err error) {
 	return n, s.broken
 }
 
-func writeGroups[T any](w io.Writer, l layout, rows iter.Seq[T]) error {
+func writeGroups[T any](w io.Writer, l layout, rows iter.Seq[T], write grouping) error {
 	out, err := pqarrow.NewFileWriter(l.schema, w, parquetProperties(l.schema), pqarrow.NewArrowWriterProperties(pqarrow.WithStoreSchema()))
 	if err != nil {
 		return err
 	}
-	if err := writeBatches(l, rows, out.Write); err != nil {
+	if err := writeBatches(l, rows, func(batch arrow.Record) error { return write(out, batch) }); err != nil {
 		return err
 	}
 	return out.Close()
@@ -66,7 +77,7 @@ func writeBatches[T any](l layout, rows iter.Seq[T], write func(arrow.Record) er
 
 // parquetProperties compresses every column and gives a dictionary to those of text, which repeat.
 func parquetProperties(schema *arrow.Schema) *parquet.WriterProperties {
-	options := []parquet.WriterProperty{parquet.WithCompression(compress.Codecs.Zstd), parquet.WithDictionaryDefault(false)}
+	options := []parquet.WriterProperty{parquet.WithCompression(compress.Codecs.Zstd), parquet.WithDictionaryDefault(false), parquet.WithMaxRowGroupLength(mostRows)}
 	for _, field := range schema.Fields() {
 		if field.Type.ID() == arrow.STRING {
 			options = append(options, parquet.WithDictionaryFor(field.Name, true))

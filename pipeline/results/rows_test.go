@@ -3,6 +3,7 @@ package results
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"math"
@@ -20,6 +21,7 @@ import (
 	"github.com/apache/arrow/go/v17/parquet/pqarrow"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/parquet-go/parquet-go"
 	"pgregory.net/rapid"
 
 	"sweetspot/runner/measure"
@@ -76,7 +78,7 @@ func writeWith[T any](t rapid.TB, dir string, l layout, rows iter.Seq[T]) string
 		t.Fatal(err)
 	}
 	defer out.Close()
-	if err := writeParquet(out, l, rows); err != nil {
+	if err := writeParquet(out, l, rows, shortGroups); err != nil {
 		t.Fatal(err)
 	}
 	return out.Name()
@@ -269,6 +271,51 @@ func TestAGroupOfTooManyRowsIsRefused(t *testing.T) {
 	}
 }
 
+// A large file for elsewhere has few groups, and the same rows.
+func TestLongGroups(t *testing.T) {
+	type row struct {
+		RunID  string   `json:"run_id"`
+		TTFT   *float64 `json:"ttft_s"`
+		Chunks []int64  `json:"chunks"`
+	}
+	want := make([]row, mostRows+rowsPerGroup+7)
+	for i := range want {
+		want[i] = row{RunID: fmt.Sprint(i % 3), Chunks: make([]int64, i%4)}
+		if i%5 > 0 {
+			want[i].TTFT = new(float64(i))
+		}
+		for j := range want[i].Chunks {
+			want[i].Chunks[j] = int64(i + j)
+		}
+	}
+	l, err := layoutOf[row](Requests, "0a1b2c3d")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file bytes.Buffer
+	if err := writeParquet(&file, l, slices.Values(want), longGroups); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "long.parquet")
+	if err := os.WriteFile(path, file.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got, err := read[row](path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got, sameRows); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	opened, err := parquet.OpenFile(bytes.NewReader(file.Bytes()), int64(file.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if groups := len(opened.RowGroups()); groups != 2 {
+		t.Errorf("%d groups, want 2", groups)
+	}
+}
+
 func TestNullsWhereThereMustBeNoneAreRefused(t *testing.T) {
 	type loose struct {
 		RunID *string `json:"run_id"`
@@ -320,7 +367,7 @@ func writeBatch(t *testing.T, l layout, batch arrow.Record) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := pqarrow.NewFileWriter(l.schema, file, parquetProperties(l.schema), pqarrow.NewArrowWriterProperties(pqarrow.WithStoreSchema()))
+	out, err := pqarrow.NewFileWriter(l.schema, file, nil, pqarrow.NewArrowWriterProperties(pqarrow.WithStoreSchema()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -361,11 +408,11 @@ func TestAFullDiskIsAnErrorWhereverItFills(t *testing.T) {
 	}
 	rows := slices.Values([]row{{Name: "baseline", Chunks: []int64{1, 2}}})
 	var whole bytes.Buffer
-	if err := writeParquet(&whole, l, rows); err != nil {
+	if err := writeParquet(&whole, l, rows, shortGroups); err != nil {
 		t.Fatal(err)
 	}
 	for room := range whole.Len() {
-		if err := writeParquet(&full{room}, l, rows); !errors.Is(err, io.ErrShortWrite) {
+		if err := writeParquet(&full{room}, l, rows, shortGroups); !errors.Is(err, io.ErrShortWrite) {
 			t.Fatalf("%d of %d bytes fit, and the error was %v", room, whole.Len(), err)
 		}
 	}

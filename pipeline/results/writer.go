@@ -201,7 +201,7 @@ func writeTable[T any](w *Writer, table Table, name string, rows iter.Seq[T]) er
 	if err != nil {
 		return err
 	}
-	return w.create(name, func(out io.Writer) error { return writeParquet(out, l, rows) })
+	return w.create(name, func(out io.Writer) error { return writeParquet(out, l, rows, shortGroups) })
 }
 
 func metricRows(keys measure.Keys, samples []measure.Sample) iter.Seq[measure.MetricRow] {
