@@ -86,7 +86,7 @@ func TestAWinnerThatDoesNotReproduceIsSaid(t *testing.T) {
 		"above the limit": {func(r *measure.Record) { r.FirstToken, r.Chunks[0] = r.FirstToken+1e8, r.Chunks[0]+1e8 },
 			"ttft p50 600ms is above the limit of 500ms"},
 		"failed": {func(r *measure.Record) { r.Status, r.Error = measure.HTTPError, ptr("HTTP 500") },
-			"repeat 2: failed"},
+			"each repeat: failed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld()

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"bytes"
 	"fmt"
 	"runtime/metrics"
 	"time"
@@ -12,9 +13,15 @@ const (
 	MostEvaluation    = 1 << 30 // bytes by which the heap may grow
 )
 
+// MayLeap reports whether a CUE file may ask for any amount of memory in one step: with a function of a package, or by multiplying a text. Whatever else
+// it computes grows step by step, and [Read] watches that.
+func MayLeap(src []byte) bool {
+	return bytes.Contains(src, []byte("import")) || bytes.ContainsRune(src, '*')
+}
+
 // GivenUp evaluates a CUE file as [Read] does and says why that is given up; it is empty where it is not, whatever else is wrong with the file.
 //
-// It is for a process that can be lost: no bound but the machine's own stops a single huge allocation. Of a process that was, [TooLarge] is what to say.
+// It is for a process that can be lost, and for files that [MayLeap]: no bound but the machine's own stops a single huge allocation. Of a process that was, [TooLarge] is what to say.
 func GivenUp(src []byte) string {
 	c := cueReader{newReader("")}
 	file := c.parse(src)

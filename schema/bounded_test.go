@@ -47,3 +47,13 @@ func TestGivenUpTellsNoOtherFaults(t *testing.T) {
 		}
 	}
 }
+
+func TestFilesThatMayLeap(t *testing.T) {
+	for text, want := range map[string]bool{
+		"import \"math/bits\"\nn: bits.Lsh(1, 100000000000)": true, `s: "x" * 100000000000`: true, `model: "m", service: simulator: {}`: false,
+	} {
+		if got := MayLeap([]byte(text)); got != want {
+			t.Errorf("%s: %v", text, got)
+		}
+	}
+}

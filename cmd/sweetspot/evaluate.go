@@ -40,7 +40,7 @@ const longestEvaluation = 30 * time.Second
 // givenUp says why a preset can't be evaluated within bounds; it is empty for one that can be, and for one that is not CUE. CUE is a program that can ask for any
 // amount of memory at once, which Go can't refuse: it is evaluated in a process of its own first, which may be lost.
 func (p *process) givenUp(name string, text []byte) string {
-	if strings.ToLower(filepath.Ext(name)) != ".cue" || len(text) > schema.MaxSize {
+	if strings.ToLower(filepath.Ext(name)) != ".cue" || len(text) > schema.MaxSize || !schema.MayLeap(text) {
 		return ""
 	}
 	self, err := p.executable()

@@ -226,7 +226,7 @@ func TestFilesThatAreNotOursAreRefused(t *testing.T) {
 		"another version":  {other(t, whole, "2"), "its results schema is version 2; this sweetspot reads version 1"},
 		"a column missing": {other(t, whole[:5], version), "it has 0 columns attempt, one is needed"},
 		"no Parquet":       {text, "it is corrupt or cut short"},
-		"no file":          {"nowhere.parquet", "stat nowhere.parquet"},
+		"no file":          {"nowhere.parquet", "open nowhere.parquet"},
 	} {
 		rows, err := read[TrialRow](c.path)
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), c.path) || len(rows) != 0 {
