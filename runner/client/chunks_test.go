@@ -161,7 +161,7 @@ func TestHeadsAndWhatFollows(t *testing.T) {
 	} {
 		for i := 1; i < len(c.text); i++ {
 			l := linkOf(c.text[:i], c.text[i:])
-			response, err := l.answer(&http.Request{Method: http.MethodPost}, new(httptrace.ClientTrace))
+			response, _, err := l.answer(&http.Request{Method: http.MethodPost}, new(httptrace.ClientTrace))
 			if c.err != "" {
 				if err == nil || !strings.Contains(err.Error(), c.err) {
 					t.Errorf("%s, split at %d: error %v, want %s", c.name, i, err, c.err)
@@ -277,7 +277,9 @@ func TestAnswersOfAllFramingsOnOneConnection(t *testing.T) {
 // Bytes behind an answer are no part of the next one: their connection is given up.
 func TestMoreThanTheAnswer(t *testing.T) {
 	body := chunk(content("a")+stop+done) + chunk("")
-	for _, answer := range [][]any{{pacedHead + body + "HTTP/1.1 200 OK\r\n\r\n"}, {pacedHead, body + "x"}} {
+	events := content("a") + stop + done
+	whole := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: %d\r\n\r\n", len(events))
+	for _, answer := range [][]any{{pacedHead + body + "HTTP/1.1 200 OK\r\n\r\n"}, {pacedHead, body + "x"}, {whole + events + "x"}, {whole, events + "HTTP/1.1 "}} {
 		inSpokenBubble(t, append(answer, next), func(g rig) {
 			for range 2 {
 				if r, _ := g.send(g.t.Context()); r.Status != measure.OK || r.ConnReused {

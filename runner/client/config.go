@@ -26,7 +26,7 @@ type Config struct {
 	Timeout  time.Duration // for a whole request, from Send's start to the response's end; 0: none
 
 	IdleTimeout   time.Duration // an idle connection is closed after it; 0: DefaultIdleTimeout
-	Streams       int64         // most requests in flight at once: that many idle connections are kept
+	Streams       int64         // most requests in flight at once
 	HTTP2         bool          // HTTP/2 and nothing else, with prior knowledge over plain http; false: HTTP/1.1 and nothing else
 	SkipVerifyTLS bool          // take any certificate
 

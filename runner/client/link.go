@@ -69,7 +69,7 @@ func (l *link) send(request *http.Request, hooks *httptrace.ClientTrace) <-chan 
 			if hooks.WroteRequest != nil {
 				hooks.WroteRequest(httptrace.WroteRequestInfo{Err: err})
 			}
-			if !errors.Is(err, os.ErrDeadlineExceeded) { // the request was given up
+			if !errors.Is(err, os.ErrDeadlineExceeded) { // else the request was given up
 				l.conn.SetReadDeadline(time.Now().Add(linger))
 			}
 		}
@@ -95,27 +95,28 @@ func (l *link) write(request *http.Request) error {
 	return err
 }
 
-// answer reads the head of the response to request, and passes over those that announce another (statuses 100 to 199).
-func (l *link) answer(request *http.Request, hooks *httptrace.ClientTrace) (*http.Response, error) {
+// answer reads the head of the response to request, and passes over those that announce another (statuses 100 to 199). A body that is not chunked is
+// read through the reader that it returns.
+func (l *link) answer(request *http.Request, hooks *httptrace.ClientTrace) (*http.Response, *bufio.Reader, error) {
 	in := headReaders.Get().(*bufio.Reader)
 	in.Reset(l)
 	for {
 		if err := l.awaitHead(hooks.GotFirstResponseByte); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		response, err := http.ReadResponse(in, request)
 		if err == nil && (in.Buffered() > 0 || l.head > 0) {
 			err = errors.New("a blank line within its head")
 		}
 		if err != nil {
-			return nil, fmt.Errorf("malformed HTTP response: %w", err)
+			return nil, nil, fmt.Errorf("malformed HTTP response: %w", err)
 		}
 		if response.StatusCode >= 200 || response.StatusCode == http.StatusSwitchingProtocols {
 			if isChunked(response) {
 				in.Reset(nil) // the body is read past it
 				headReaders.Put(in)
 			}
-			return response, nil
+			return response, in, nil
 		}
 	}
 }

@@ -80,7 +80,8 @@ const (
 
 // Preflight looks, before the first point, at whether the service can be measured: with a request of the very shape that the points send, on the
 // same path and connections. To each of the client's URLs it makes a few connections, a GET of /models before and behind, whose failing alone is no
-// problem, and one request. Where the service hangs up behind it, each request from then on has a connection of its own. Where an early check fails, the later ones that need it are not made. The error is the context's or that of making the request.
+// problem, and one request. Where the service hangs up behind it, each request from then on has a connection of its own. Where an early check fails,
+// the later ones that need it are not made. The error is the context's or that of making the request.
 func Preflight(ctx context.Context, c *Client, config PreflightConfig) (Report, []Problem, error) {
 	report := Report{Descriptors: raiseDescriptors(), Ports: localPorts()}
 	problems := limitProblems(report, c.config.Streams, int64(len(c.bases)))
