@@ -17,10 +17,14 @@ const clientLagLimit = 0.005
 // What each figure means, and when it is null, stands in docs/reference/measurement.md.
 func Summarize(o Outcome, load schema.PointLoad, limits schema.Limits) Point {
 	o.Records = inOrder(o.Records)
+	var f flights
+	var counting sync.WaitGroup
+	counting.Go(func() { f = flightsOf(&o) }) // beside gathering, and the gaps beside the rest: each pair takes about as long
 	g := gather(o.Records, &limits)
+	counting.Wait()
 	p := Point{PointLoad: load, Started: o.Started, Finished: o.Finished, Counts: g.counts, Health: o.Health}
 	var sorting sync.WaitGroup
-	sorting.Go(func() { p.ICL = g.gaps.describe() }) // beside the rest, as it takes nearly as long
+	sorting.Go(func() { p.ICL = g.gaps.describe() })
 	p.WarmupIssued, p.WarmupFailed = g.warmupIssued, g.warmupFailed
 	p.AgenticWarmupIssued = positive(g.agenticIssued)
 	p.Late, p.Dropped = o.Late, o.Dropped
@@ -30,7 +34,7 @@ func Summarize(o Outcome, load schema.PointLoad, limits schema.Limits) Point {
 	p.shares(g)
 	p.lengths(g)
 	p.rates(g, &limits)
-	p.inFlight(&o, g)
+	p.inFlight(&o, &f, g)
 	p.latencies(g, o.firstWave())
 	p.Server = serverOf(o.Samples, g.firstDispatch, g.lastEnd)
 	p.ByURL = byURL(o.Records, o.URLs)
@@ -119,12 +123,11 @@ func (p *Point) rates(g *gathered, limits *schema.Limits) {
 	}
 }
 
-func (p *Point) inFlight(o *Outcome, g *gathered) {
-	f := flightsOf(o)
+func (p *Point) inFlight(o *Outcome, f *flights, g *gathered) {
 	if g.counts.Issued > 0 {
 		p.InFlight = f.over(g.firstDispatch, g.lastEnd)
 	}
-	p.steady(o, &f, g)
+	p.steady(o, f, g)
 }
 
 // latencies sorts the values of g, once what needs their order of dispatch has been taken from them.
