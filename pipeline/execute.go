@@ -59,7 +59,13 @@ func (e *execution) begin() error {
 		e.deps.Redact = schema.RedactText
 	}
 	e.lookAround()
-	var err error
+	aside, err := e.run.SetAside()
+	if err != nil {
+		return err
+	}
+	for _, b := range aside {
+		e.note(fmt.Sprintf("set aside in damaged/: %s: %s", b.File, b.Why))
+	}
 	if e.next, err = e.run.NextAttempts(); err != nil {
 		return err
 	}
@@ -79,15 +85,11 @@ func (e *execution) begin() error {
 // lookAround finds what earlier executions stored. A measurement whose files are not whole is made again.
 func (e *execution) lookAround() {
 	e.rows, e.judged, e.verified = map[results.PointRepeat]measure.Point{}, map[string]bool{}, map[string]bool{}
-	rows, _ := e.run.Points() // what is broken is named below
+	rows, _ := e.run.Points() // what is broken is told where it is set aside
 	for _, row := range rows {
 		e.rows[results.MeasurementOf(row.Keys).Of()] = row
 	}
-	var broken []error
-	e.done, broken = e.run.Completed()
-	for _, err := range broken {
-		e.note("measured again: " + err.Error())
-	}
+	e.done, _ = e.run.Completed()
 	for of, row := range e.rows {
 		if _, whole := e.done[of]; row.Status == measure.PointCompleted && !whole {
 			delete(e.rows, of)

@@ -372,8 +372,11 @@ func TestFilesThatAreNotWholeAreMeasuredAgain(t *testing.T) {
 				t.Error(diff)
 			}
 			notes := carriedOn.Manifest().Executions[1].Notes
-			if len(notes) != 1 || !strings.Contains(notes[0], name) || !strings.Contains(notes[0], "measured again") {
+			if len(notes) != 1 || !strings.Contains(notes[0], "set aside in damaged/: "+string(table)+"/"+name) {
 				t.Errorf("notes %q", notes)
+			}
+			if checked, err := Check(run.Dir()); err != nil || !checked.Whole || len(checked.ToMeasure) != 0 {
+				t.Errorf("checked %+v, %v", checked, err)
 			}
 		})
 	}

@@ -54,6 +54,8 @@ type Broken struct {
 	Why  string `json:"why"`
 }
 
+func byFile(a, b Broken) int { return strings.Compare(a.File, b.File) }
+
 // Check reads everything in the directory of a run and changes nothing: each file is compared with its checksum, decoded, and held against the others of its
 // measurement. It reads runs whose manifest it can't. An error is that dir is no run's.
 func Check(dir string) (Findings, error) {
@@ -73,7 +75,7 @@ func Check(dir string) (Findings, error) {
 		c.found.RunID, c.found.Name, c.found.Status = run.ID(), run.manifest.Name, run.Status()
 	}
 	c.look()
-	slices.SortFunc(c.found.Broken, func(a, b Broken) int { return strings.Compare(a.File, b.File) })
+	slices.SortFunc(c.found.Broken, byFile)
 	c.found.Whole = len(c.found.Broken) == 0
 	return c.found, nil
 }

@@ -265,13 +265,17 @@ func (r *Run) Completed() (done map[PointRepeat]measure.Point, broken []error) {
 // NextAttempts gives, for each repeat that was tried, the number of its next try: one more than any file says. Of one that was not it is 0.
 func (r *Run) NextAttempts() (map[PointRepeat]int64, error) {
 	next := map[PointRepeat]int64{}
-	for _, folder := range []string{string(Requests), string(Points), string(ServerMetrics), string(GPU), partial} {
+	tried := []string{string(Requests), string(Points), string(ServerMetrics), string(GPU), partial}
+	for _, folder := range tried {
+		tried = append(tried, filepath.Join(asideFolder, folder))
+	}
+	for _, folder := range tried {
 		for _, ending := range []string{".parquet", streamEnding} {
-			tried, err := r.measurements(folder, ending)
+			attempts, err := r.measurements(folder, ending)
 			if err != nil {
 				return nil, err
 			}
-			for _, m := range tried {
+			for _, m := range attempts {
 				next[m.Of()] = max(next[m.Of()], m.Attempt+1)
 			}
 		}
