@@ -247,7 +247,7 @@ func TestJudgedPointsOfASearch(t *testing.T) {
 		{"clear", []Candidate{point(with(row(1, 100, 0.1), within(0.09, 0.12)))}, "2/0 doubled from 1, which is feasible"},
 		{"close", []Candidate{point(with(row(1, 100, 0.29), within(0.28, 0.31)))}, "1/1 again, too close to call: ttft p50 290ms is within 280ms to 310ms at 95 % (limit 300ms)"},
 		{"close above", []Candidate{point(with(row(1, 100, 0.31), within(0.28, 0.33)))}, "1/1 again, too close to call: ttft p50 310ms is within 280ms to 330ms at 95 % (limit 300ms)"},
-		{"open above", []Candidate{point(with(row(1, 100, 0.1), func(p *measure.Point) { p.TTFTAll.P50Lower = ref(0.09) }))}, "1/1 again, too few requests to be sure: ttft p50 100ms is within 90ms to - at 95 % (limit 300ms)"},
+		{"open above", []Candidate{point(with(row(1, 100, 0.1), func(p *measure.Point) { p.TTFTAll.P50Lower = ref(0.09) }))}, "1/1 again, too few requests to be sure: ttft p50 100ms is 90ms or more at 95 % (limit 300ms)"},
 		{"no interval", []Candidate{point(row(1, 100, 0.29))}, "2/0 doubled from 1, which is feasible"},
 		{"failed", []Candidate{point(failed)}, "1/0 once more, it could not be judged: failed: no connection"},
 		{"a slow client", []Candidate{point(with(row(1, 100, 0.1), func(p *measure.Point) { p.LagP99, p.Attempt = ref(0.1), 1 })),

@@ -269,15 +269,10 @@ func (j *Judged) heldText(so func(*Held) bool) string {
 	var texts []string
 	for _, h := range j.Limits {
 		if so(&h) {
-			texts = append(texts, fmt.Sprintf("%s %s is within %s (limit %s)", h.Name, format.Optional(h.Value, format.Seconds), intervalText(h.Lower, h.Upper), format.Seconds(h.Limit)))
+			texts = append(texts, fmt.Sprintf("%s %s is %s at 95 %% (limit %s)", h.Name, format.Optional(h.Value, format.Seconds), format.Interval(h.Lower, h.Upper, format.Seconds), format.Seconds(h.Limit)))
 		}
 	}
 	return strings.Join(texts, " and ")
-}
-
-// intervalText says an interval; an end that is not known is open.
-func intervalText(lower, upper *float64) string {
-	return fmt.Sprintf("%s to %s at 95 %%", format.Optional(lower, format.Seconds), format.Optional(upper, format.Seconds))
 }
 
 // disagreements names the points at which some repeats met a limit and others did not.

@@ -83,6 +83,17 @@ func Optional(v *float64, write func(float64) string) string {
 	return write(*v)
 }
 
+// Interval writes an interval, of which one end may not be known: within 948ms to 1.01s, 90ms or more, 1.2s or less.
+func Interval(lower, upper *float64, write func(float64) string) string {
+	switch {
+	case upper == nil:
+		return Optional(lower, write) + " or more"
+	case lower == nil:
+		return write(*upper) + " or less"
+	}
+	return "within " + write(*lower) + " to " + write(*upper)
+}
+
 // Apart writes two figures that differ so that their texts differ too, "500.2ms" and "500ms", with as few digits from least on as that takes. It
 // writes them with one of [NumberTo], [SecondsTo] and [PercentTo].
 func Apart(a, b float64, write func(v float64, digits int) string, least int) (string, string) {

@@ -107,3 +107,12 @@ func TestBars(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+func TestInterval(t *testing.T) {
+	low, high := 0.09, 1.2
+	for want, ends := range map[string][2]*float64{"within 90ms to 1.20s": {&low, &high}, "90ms or more": {&low, nil}, "1.20s or less": {nil, &high}, "- or more": {}} {
+		if got := Interval(ends[0], ends[1], Seconds); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
