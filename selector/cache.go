@@ -8,9 +8,13 @@ import (
 	"sweetspot/selector/format"
 )
 
-// cacheSlack is the share of prompt tokens that a prefix cache may have beyond what is declared: the head that a chat template puts before each
-// prompt is the same in all of them.
-const cacheSlack = 0.05
+// What a prefix cache may have beyond what is declared: the head that a chat template puts before each prompt is the same in all of them. The largest in
+// use have some 80 tokens, with the date and what the model is told of its channels. Half of a short prompt is enough all the same.
+const (
+	cacheSlack = 0.05 // of the prompt tokens
+	headTokens = 80.0 // of each prompt, where that is more
+	headShare  = 0.5  // of the prompt tokens, which the head is not above
+)
 
 // cacheNotes say where the prefix cache did not do what the preset declares, with the figures: a time to first token is that of other work than it
 // says. It is held against the usage of the responses, and against the service's own counters where usage does not say the same. What the service does not
@@ -66,12 +70,20 @@ func cachingOf(p *measure.Point, ratio *float64) caching {
 	switch {
 	case !known(ratio) || !ok:
 		return asDeclared
-	case *ratio > share+cacheSlack:
+	case *ratio > share+slack(p):
 		return moreCached
 	case *ratio == 0 && *p.SharedPrefix > 0:
 		return noneCached
 	}
 	return asDeclared
+}
+
+// slack is the share of the prompt tokens that the head of a template may be.
+func slack(p *measure.Point) float64 {
+	if p.PromptTokens == nil || *p.PromptTokens <= 0 {
+		return cacheSlack
+	}
+	return max(cacheSlack, min(headShare, headTokens*float64(p.OK)/float64(*p.PromptTokens)))
 }
 
 // contradictions are the points where the cache was not as declared, each once.

@@ -23,10 +23,11 @@ func TestACacheThatContradictsItsDeclarationIsSaid(t *testing.T) {
 		want          string
 	}{
 		"isolated and new":                 {ref(0.0), ref(0.0), ""},
-		"isolated, a template's head":      {ref(0.0), ref(0.05), ""},
+		"isolated, a template's head":      {ref(0.0), ref(0.08), ""},
+		"isolated, more than a head":       {ref(0.0), ref(0.081), "Prompts share 0 tokens by declaration, yet more came from the prefix cache: 8.1 % of them at concurrency 8."},
 		"isolated, yet cached":             {ref(0.0), ref(0.86), "Prompts share 0 tokens by declaration, yet more came from the prefix cache: 86 % of them at concurrency 8."},
-		"a shared prefix":                  {ref(300.0), ref(0.34), ""},
-		"more than the shared prefix":      {ref(300.0), ref(0.36), "Prompts share 300 tokens by declaration, yet more came from the prefix cache: 36 % of them at concurrency 8."},
+		"a shared prefix":                  {ref(300.0), ref(0.37), ""},
+		"more than the shared prefix":      {ref(300.0), ref(0.39), "Prompts share 300 tokens by declaration, yet more came from the prefix cache: 39 % of them at concurrency 8."},
 		"a shared prefix that is not kept": {ref(300.0), ref(0.0), "Prompts share 300 tokens by declaration, yet none came from the prefix cache at concurrency 8:"},
 		"not reported":                     {ref(300.0), nil, ""},
 		"not declared":                     {nil, ref(0.86), ""},
@@ -47,6 +48,22 @@ func TestACacheThatContradictsItsDeclarationIsSaid(t *testing.T) {
 	broken.ErrorRate = ref(0.5)
 	if v := Judge(Series{Points: []Candidate{point(broken)}}, rule(0)); v.Winner() != nil || len(v.Notes) != 1 {
 		t.Errorf("without a winner: notes %q", v.Notes)
+	}
+}
+
+// The head of a template is most of a short prompt, and little of a long one.
+func TestAShortPromptMayBeHalfATemplatesHead(t *testing.T) {
+	for _, test := range []struct {
+		tokens int64 // of each prompt
+		ratio  float64
+		said   bool
+	}{{32, 0.5, false}, {32, 0.51, true}, {64, 0.25, false}, {320, 0.25, false}, {320, 0.26, true}, {8000, 0.05, false}, {8000, 0.051, true}} {
+		v := judgedCache(func(p *measure.Point) {
+			p.PromptTokens, p.SharedPrefix, p.CacheHitRatio = ref(test.tokens*p.OK), ref(int64(0)), &test.ratio
+		})
+		if said := len(v.Notes) > 0; said != test.said {
+			t.Errorf("%v of %d tokens: notes %q", test.ratio, test.tokens, v.Notes)
+		}
 	}
 }
 
