@@ -232,10 +232,16 @@ func passing(r *measure.Record) bool {
 	return r != nil && r.HTTPStatus != nil && (*r.HTTPStatus == http.StatusTooManyRequests || *r.HTTPStatus >= http.StatusInternalServerError)
 }
 
-// cut reports whether a response ended before it had said how many tokens there were: one may, and if all do it is said.
+// cut reports whether a response did not come, though a connection was had, or ended before it had said a token and how many there were: one may, and if
+// all do it is said.
 func (t *Target) cut(r *measure.Record) bool {
-	silent := r.TokenSource == nil && t.config.Spec.Request.Tokenizer == ""
-	return r.Status == measure.StreamError || r.Status == measure.Truncated || r.Status == measure.OK && silent
+	switch r.Status {
+	case measure.StreamError, measure.Truncated, measure.Empty:
+		return true
+	case measure.ConnectError:
+		return r.Connected.Happened()
+	}
+	return r.Status == measure.OK && r.TokenSource == nil && t.config.Spec.Request.Tokenizer == ""
 }
 
 // patiently calls try, which reports whether to try again, up to tries times. It stops early when ctx is done.

@@ -120,6 +120,30 @@ func TestAPassingFailureBeforeTheFirstPointIsTriedAgain(t *testing.T) {
 	}
 }
 
+// A connection that breaks before the response, and an answer without a token, are as likely to pass.
+func TestAnAnswerThatDoesNotComeIsAskedForAgain(t *testing.T) {
+	for name, instead := range map[string]func(w http.ResponseWriter){
+		"broken": func(http.ResponseWriter) { panic(http.ErrAbortHandler) },
+		"empty": func(w http.ResponseWriter) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			io.WriteString(w, `data: {"choices":[{"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":120,"completion_tokens":0}}`+"\n\ndata: [DONE]\n\n")
+		},
+	} {
+		url := serve(t, func(n int64, w http.ResponseWriter) bool {
+			if n == 1 {
+				instead(w)
+			}
+			return n == 1
+		})
+		made, _, err := Prepare(t.Context(), configOf(t, url))
+		if err != nil {
+			t.Errorf("%s once: %v", name, err)
+			continue
+		}
+		made.Close()
+	}
+}
+
 // A stream that is cut before its usage, or that has none, is asked for again; a service that never says usage is refused as ever.
 func TestAnAnswerWithoutUsageIsAskedForAgain(t *testing.T) {
 	for name, answer := range map[string]string{
