@@ -47,6 +47,8 @@ type Point struct {
 	Requests       *int64           `json:"requests"` // measured requests; null where Duration alone bounds the measured phase
 	Duration       *schema.Duration `json:"duration"` // of the measured phase, the most beside Requests; null where they alone bound it
 	WarmupRequests int64            `json:"warmup_requests"`
+
+	arrivals *schema.Duration // in which Requests arrive; nil where the service decides how long they take
 }
 
 // The stages of a measurement: what the ladder asks for, and what is measured again to see whether the winner reproduces.
@@ -128,11 +130,11 @@ func newTrial(preset *schema.Preset, t schema.Trial, loads []schema.PointLoad) (
 		return trial, err
 	}
 	if preset.Load.Search != nil {
-		trial.Search, err = newSearch(hashed, preset)
+		trial.Search, err = newSearch(hashed, preset, t.Spec)
 		return trial, err
 	}
 	for _, load := range loads {
-		point, err := newPoint(hashed, preset, load, t.Extent)
+		point, err := newPoint(hashed, preset, load, t)
 		if err != nil {
 			return trial, err
 		}
@@ -141,21 +143,33 @@ func newTrial(preset *schema.Preset, t schema.Trial, loads []schema.PointLoad) (
 	return trial, nil
 }
 
-func newPoint(trial identity, preset *schema.Preset, load schema.PointLoad, extent schema.Extent) (Point, error) {
+func newPoint(trial identity, preset *schema.Preset, load schema.PointLoad, of schema.Trial) (Point, error) {
 	point := Point{PointLoad: load, Duration: preset.Load.Duration, WarmupRequests: warmupRequests(load)}
 	if preset.Load.WarmupRequests != nil {
 		point.WarmupRequests = *preset.Load.WarmupRequests
 	}
 	if point.Duration == nil {
 		n := measuredRequests(preset.Load, preset.Limits, slotsKeptFull(load))
-		if load.ReplaySpeed != nil && preset.Load.Requests == nil && extent.Requests > 0 {
-			n = extent.Requests // all of the trace
+		if load.ReplaySpeed != nil && preset.Load.Requests == nil && of.Extent.Requests > 0 {
+			n = of.Extent.Requests // all of the trace
 		}
 		point.Requests, point.Duration = &n, preset.Load.MaxDuration
+		if load.RequestRate != nil && of.Spec.Workload.Single() {
+			point.arrivals = arrivals(n, *load.RequestRate, point.Duration)
+		}
 	}
 	id, err := trial.point(preset.Load, load)
 	point.ID = id
 	return point, err
+}
+
+// arrivals is the time in which n requests arrive at a rate, at most as long as they are let.
+func arrivals(n int64, perSecond float64, most *schema.Duration) *schema.Duration {
+	took := schema.Duration(min(float64(n)/perSecond*float64(time.Second), math.MaxInt64/2))
+	if most != nil {
+		took = min(took, *most)
+	}
+	return &took
 }
 
 // warmupRequests is how many requests a point is warmed up with where the preset does not say: one for each lane, or those of a second of an open
@@ -242,7 +256,7 @@ func (t *Trial) repeatsOf(stage string) (first, after int64) {
 }
 
 // Estimate is how long a measurement of the point should take, nil where nothing is known: the median of what earlier completed measurements
-// of the same point took, else the duration asked for, which leaves out warmup and drain.
+// of the same point took, else the duration asked for or that in which the requests of an open loop arrive, which leave out warmup and drain.
 func (p *Point) Estimate(earlier []measure.Point) *time.Duration {
 	var took []time.Duration
 	for _, row := range earlier {
@@ -254,7 +268,7 @@ func (p *Point) Estimate(earlier []measure.Point) *time.Duration {
 		return (*time.Duration)(p.Duration)
 	}
 	if len(took) == 0 {
-		return nil
+		return (*time.Duration)(p.arrivals)
 	}
 	slices.Sort(took)
 	middle := (took[(len(took)-1)/2] + took[len(took)/2]) / 2

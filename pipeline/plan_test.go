@@ -318,3 +318,24 @@ func TestLoadsOfDifferentTrialsHaveOneKey(t *testing.T) {
 		t.Errorf("key %q, want %q", got, want)
 	}
 }
+
+// In an open loop requests come when they come, whatever the service does.
+func TestTheTimeOfAnOpenLoopIsKnown(t *testing.T) {
+	preset := chat()
+	preset.Load.Concurrency, preset.Load.RequestRate, preset.Load.Requests = nil, []float64{2, 8}, ptr(int64(400))
+	for _, test := range []struct {
+		most *schema.Duration
+		want time.Duration // of the two loads, in two trials of two repeats
+	}{{nil, 4 * 250 * time.Second}, {ptr(schema.Duration(100 * time.Second)), 4 * 150 * time.Second}} {
+		preset.Load.MaxDuration = test.most
+		if got := planOf(t, preset).Estimate(nil); got == nil || *got != test.want {
+			t.Errorf("at most %v: estimate %v, want %v", test.most, got, test.want)
+		}
+	}
+	for i := range preset.Trials { // how many requests a conversation has is not known
+		preset.Trials[i].Spec.Workload = schema.Workload{Sessions: &schema.Sessions{}}
+	}
+	if got := planOf(t, preset).Estimate(nil); got != nil {
+		t.Errorf("of conversations: estimate %v", got)
+	}
+}

@@ -23,7 +23,7 @@ type Search struct {
 	point func(load int64) (Point, error) // an ordinary point; nil in a plan that was read back
 }
 
-func newSearch(trial identity, preset *schema.Preset) (*Search, error) {
+func newSearch(trial identity, preset *schema.Preset, spec schema.Spec) (*Search, error) {
 	s := &Search{Search: *preset.Load.Search}
 	s.point = func(load int64) (Point, error) {
 		at := preset.Load.At(load)
@@ -33,7 +33,7 @@ func newSearch(trial identity, preset *schema.Preset) (*Search, error) {
 		}
 		one := *preset
 		one.Load = at
-		return newPoint(trial, &one, loads[0], schema.Extent{})
+		return newPoint(trial, &one, loads[0], schema.Trial{Spec: spec})
 	}
 	var err error
 	if s.First, err = s.point(s.From); err != nil {

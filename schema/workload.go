@@ -198,6 +198,9 @@ func (w Workload) Name() string {
 	return "random"
 }
 
+// Single reports whether each session of the workload is one request.
+func (w Workload) Single() bool { return w.Fixed != nil || w.Random != nil || w.Prompts != nil }
+
 // named gives the fields for the file that w names and for its digest; nil where it names none.
 func (w Workload) named() (file, sha256 *string) {
 	switch {
