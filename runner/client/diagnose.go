@@ -13,7 +13,7 @@ func diagnose(found AddressReport, config PreflightConfig, http2 bool) []Problem
 	r := found.Request
 	switch r.Status {
 	case measure.OK:
-		return diagnoseAnswer(found, config)
+		return diagnoseAnswer(found, config, http2)
 	case measure.ConnectError:
 		return []Problem{{CheckReach, connectAdvice(*r.Error, http2), true}}
 	case measure.HTTPError:
@@ -56,6 +56,8 @@ func diagnoseStatus(found AddressReport, config PreflightConfig) Problem {
 		return Problem{CheckAuth, *r.Error + ": " + keyAdvice(config.APIKeyEnv), true}
 	case status >= 300 && status < 400:
 		return Problem{CheckPath, *r.Error + ": use the URL that it leads to", true}
+	case status == 400 && strings.HasPrefix(found.URL, "http:") && strings.Contains(*r.Error, "HTTPS"): // as Go's servers and nginx say it
+		return Problem{CheckReach, *r.Error + ": the URL must start with https://", true}
 	case unserved && (status == 400 || status == 404 || status == 422):
 		return Problem{CheckModel, fmt.Sprintf("%s: the service does not serve %s; it serves %s", *r.Error, config.Model, someOf(found.Models)), true}
 	case status == 404 || status == 405:
@@ -94,7 +96,7 @@ func someOf(names []string) string {
 }
 
 // diagnoseAnswer looks at a request that was answered well.
-func diagnoseAnswer(found AddressReport, config PreflightConfig) []Problem {
+func diagnoseAnswer(found AddressReport, config PreflightConfig, http2 bool) []Problem {
 	var problems []Problem
 	r := found.Request
 	if r.OutputTokens == nil {
@@ -102,8 +104,11 @@ func diagnoseAnswer(found AddressReport, config PreflightConfig) []Problem {
 			"have the service honour stream_options.include_usage", true})
 	}
 	if found.KeepsOpen {
-		problems = append(problems, Problem{CheckStream, fmt.Sprintf("the service keeps its response open after [DONE], for more than %v: "+
-			"its connections can't be used again, and each request opens a new one", linger), false})
+		consequence := "its connections can't be used again, and each request opens a new one"
+		if http2 {
+			consequence = "each request keeps its slot for so long, and is then reset"
+		}
+		problems = append(problems, Problem{CheckStream, fmt.Sprintf("the service keeps its response open after [DONE], for more than %v: %s", linger, consequence), false})
 	}
 	if found.HangsUp {
 		problems = append(problems, Problem{CheckStream, "the service closes its connection behind each response: each request opens a new one, which its times begin with", false})

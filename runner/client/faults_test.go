@@ -106,11 +106,36 @@ func TestAdviceFitsTheFault(t *testing.T) {
 }
 
 func TestPreflightNotesAResponseThatStaysOpen(t *testing.T) {
-	server := httptest.NewServer(&fake{models: listing, completion: script(content("a"), stop, twoUsed, done, 300*time.Millisecond)})
-	defer server.Close()
-	_, problems, err := Preflight(t.Context(), newClient(t, Config{BaseURLs: []string{server.URL + "/v1"}}), trial(0))
-	if err != nil || len(problems) != 1 || problems[0].Fatal || !strings.Contains(problems[0].Message, "open after [DONE]") {
-		t.Errorf("problems %v, error %v", problems, err)
+	url := bothHTTP(t, &fake{models: listing, completion: script(content("a"), stop, twoUsed, done, 300*time.Millisecond)})
+	for http2, want := range map[bool]string{false: "each request opens a new one", true: "each request keeps its slot for so long, and is then reset"} {
+		_, problems, err := Preflight(t.Context(), newClient(t, Config{BaseURLs: []string{url}, HTTP2: http2}), trial(0))
+		if err != nil || len(problems) != 1 || problems[0].Fatal || !strings.Contains(problems[0].Message, "open after [DONE], for more than 5ms: ") ||
+			!strings.HasSuffix(problems[0].Message, want) {
+			t.Errorf("HTTP/2 %v: problems %v, error %v", http2, problems, err)
+		}
+	}
+}
+
+// bothHTTP is the URL of a service that speaks HTTP/1.1 and HTTP/2, without TLS.
+func bothHTTP(t *testing.T, handler http.Handler) string {
+	server := httptest.NewUnstartedServer(handler)
+	server.Config.ErrorLog, server.Config.Protocols = quiet, new(http.Protocols)
+	server.Config.Protocols.SetHTTP1(true)
+	server.Config.Protocols.SetUnencryptedHTTP2(true)
+	server.Start()
+	t.Cleanup(server.Close)
+	return server.URL + "/v1"
+}
+
+// A stream that is reset says nothing of its connection, which carries others.
+func TestAResetStreamIsNotTakenForAClosedConnection(t *testing.T) {
+	url := bothHTTP(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	c := newClient(t, Config{BaseURLs: []string{url}, HTTP2: true})
+	for i := range int64(2) {
+		r := sendOne(t, c, i)
+		if r.Status != measure.ConnectError || !strings.HasPrefix(*r.Error, "the connection broke before the response: stream error: ") {
+			t.Errorf("request %d: %s, %s", i, r.Status, text(r.Error))
+		}
 	}
 }
 

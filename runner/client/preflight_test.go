@@ -218,7 +218,8 @@ func TestPreflightAgainstTLS(t *testing.T) {
 	defer plain.Close()
 	for url, want := range map[string]string{
 		encrypted.URL: "or set verify_tls: false",
-		strings.Replace(plain.URL, "http:", "https:", 1): "the URL must start with http://",
+		strings.Replace(plain.URL, "http:", "https:", 1):     "the URL must start with http://",
+		strings.Replace(encrypted.URL, "https:", "http:", 1): "the URL must start with https://",
 	} {
 		_, problems, err := Preflight(t.Context(), newClient(t, Config{BaseURLs: []string{url}}), trial(0))
 		if err != nil || len(problems) != 1 || problems[0].Check != CheckReach || !strings.Contains(problems[0].Message, want) {

@@ -177,8 +177,8 @@ func (e *exchange) interrupted(ctx context.Context, failed *failure) *failure {
 
 // connectText explains why no response began.
 func (e *exchange) connectText(err error) string {
-	if e.trace.reused.Load() && e.trace.firstByte.Load() == 0 {
-		return "the service closed the connection, which had been idle, as the request was sent: " + err.Error()
+	if e.trace.reused.Load() && e.trace.firstByte.Load() == 0 && !e.trace.shared {
+		return "the service closed the connection, which had been used before, without a response: " + err.Error()
 	}
 	if e.trace.connected.Load() != 0 {
 		return "the connection broke before the response: " + err.Error()

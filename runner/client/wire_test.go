@@ -204,7 +204,7 @@ func TestAConnectionClosedAsItIsReused(t *testing.T) {
 		if r.Status != want || r.ConnReused != (want == measure.ConnectError) {
 			t.Errorf("request %d: %s with conn_reused %v: %s; want %s", i, r.Status, r.ConnReused, text(r.Error), want)
 		}
-		if want == measure.ConnectError && !strings.HasPrefix(*r.Error, "the service closed the connection, which had been idle, as the request was sent: ") {
+		if want == measure.ConnectError && !strings.HasPrefix(*r.Error, "the service closed the connection, which had been used before, without a response: ") {
 			t.Errorf("request %d: %s", i, *r.Error)
 		}
 	}
