@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"slices"
 	"sync"
 	"time"
 
@@ -80,39 +81,55 @@ func dialAddress(to *url.URL) string {
 
 // take is the connection to a place that was used last, nil where there is none that can be used.
 func (h *http1) take(place string) *link {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for idle := h.idle[place]; len(idle) > 0; {
-		l := idle[len(idle)-1]
-		idle[len(idle)-1] = nil
-		idle = idle[:len(idle)-1]
-		h.idle[place] = idle
-		if !h.expired(l) && l.alive() {
+	for {
+		l := h.pop(place)
+		if l == nil || !h.expired(l) && l.alive() {
 			return l
 		}
 		l.conn.Close()
 	}
-	return nil
+}
+
+func (h *http1) pop(place string) *link {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	idle := h.idle[place]
+	if len(idle) == 0 {
+		return nil
+	}
+	last := len(idle) - 1
+	l := idle[last]
+	idle[last] = nil
+	h.idle[place] = idle[:last]
+	return l
 }
 
 func (h *http1) expired(l *link) bool { return h.clock.Now().Sub(l.since) >= h.idleTimeout }
 
 // put keeps a connection for the next request, and closes those that have been idle for too long.
 func (h *http1) put(place string, l *link) {
+	l.since = h.clock.Now()
+	for _, unused := range h.push(place, l) {
+		unused.conn.Close()
+	}
+}
+
+// push gives the connections that are to be closed: those that have been idle for too long, or l itself where nothing is kept any more.
+func (h *http1) push(place string, l *link) (unused []*link) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
-		l.conn.Close()
-		return
+		return []*link{l}
 	}
-	l.since = h.clock.Now()
 	idle := append(h.idle[place], l)
-	for h.expired(idle[0]) {
-		idle[0].conn.Close()
-		idle[0] = nil
-		idle = idle[1:]
+	fresh := slices.IndexFunc(idle, func(l *link) bool { return !h.expired(l) })
+	if fresh < 0 {
+		fresh = len(idle)
 	}
-	h.idle[place] = idle
+	unused = slices.Clone(idle[:fresh])
+	clear(idle[:fresh])
+	h.idle[place] = idle[fresh:]
+	return unused
 }
 
 // CloseIdleConnections closes what is idle now, and what carries a request once that has ended.
