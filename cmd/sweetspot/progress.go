@@ -154,7 +154,11 @@ func pointLine(p measure.Point) string {
 		fmt.Fprintf(&b, ", %s tok/s", format.Number(*p.OutputTokPerS))
 	}
 	if p.TTFT.P50 != nil {
-		fmt.Fprintf(&b, ", TTFT p50 %s", format.Seconds(*p.TTFT.P50))
+		whose := ""
+		if p.Failed() > 0 {
+			whose = " of these"
+		}
+		fmt.Fprintf(&b, ", TTFT p50%s %s", whose, format.Seconds(*p.TTFT.P50))
 	}
 	switch {
 	case p.Reason != nil:

@@ -36,3 +36,24 @@ func TestAReasonIsToldOnce(t *testing.T) {
 		t.Errorf("told %q, want %q", lines, want)
 	}
 }
+
+// The table counts failed requests as infinite in a time that has a limit; the line of a point does not, and says so.
+func TestAPointsTimeIsOfItsOkRequests(t *testing.T) {
+	c, median, message := int64(4), 0.05, "http_error: HTTP 429"
+	for _, tt := range []struct {
+		ok, failed int64
+		want       string
+	}{
+		{24, 0, "concurrency 4: completed, 24 of 24 ok, TTFT p50 50ms"},
+		{3, 21, "concurrency 4: completed, 3 of 24 ok, TTFT p50 of these 50ms; 21 http_error; such as http_error: HTTP 429"},
+	} {
+		p := measure.Point{Status: measure.PointCompleted}
+		p.Concurrency, p.Issued, p.OK, p.HTTPError, p.TTFT.P50 = &c, tt.ok+tt.failed, tt.ok, tt.failed, &median
+		if tt.failed > 0 {
+			p.ErrorExample = &message
+		}
+		if got := pointLine(p); got != tt.want {
+			t.Errorf("%d ok, %d failed: %q, want %q", tt.ok, tt.failed, got, tt.want)
+		}
+	}
+}
