@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -277,10 +276,7 @@ func gateChange(g compare.Gate) string {
 		return ""
 	}
 	size, low, high := c.Absolute, c.AbsoluteLow, c.AbsoluteHigh
-	write := func(v float64) string {
-		size := math.Abs(v)
-		return sign(v) + figureText(condition.Figure, &size)
-	}
+	write := func(v float64) string { return differenceText(condition.Figure, v) }
 	if condition.Relative {
 		size, low, high, write = c.Relative, c.RelativeLow, c.RelativeHigh, signedPercent
 	}

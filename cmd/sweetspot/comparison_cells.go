@@ -71,7 +71,7 @@ func figureText(f figure.Figure, v *float64) string {
 	switch {
 	case f.Unit == "s":
 		return format.Optional(v, format.Seconds)
-	case strings.HasSuffix(f.Name, "_rate") && f.Unit == "":
+	case isRatio(f):
 		return format.Optional(v, format.Percent)
 	}
 	return format.Optional(v, format.Number)
@@ -110,11 +110,23 @@ func sizeText(f figure.Figure, c *compare.Change) string {
 	case c.Relative != nil:
 		return signedPercent(*c.Relative)
 	case c.Absolute != nil:
-		size := math.Abs(*c.Absolute)
-		return sign(*c.Absolute) + figureText(f, &size)
+		return differenceText(f, *c.Absolute)
 	}
 	return format.None
 }
+
+// differenceText is a difference in the figure's own unit, with its sign; in percentage points (pp) where the figure is a percentage, since a percentage of it
+// would be a share.
+func differenceText(f figure.Figure, difference float64) string {
+	size := math.Abs(difference)
+	if isRatio(f) {
+		return sign(difference) + strings.TrimSuffix(format.Percent(size), "%") + "pp"
+	}
+	return sign(difference) + figureText(f, &size)
+}
+
+// isRatio reports whether a figure is printed as a percentage.
+func isRatio(f figure.Figure) bool { return strings.HasSuffix(f.Name, "_rate") && f.Unit == "" }
 
 func signedPercent(share float64) string { return sign(share) + format.Percent(math.Abs(share)) }
 
@@ -133,7 +145,7 @@ func apart(f figure.Figure, a, b float64) (string, string) {
 	switch {
 	case f.Unit == "s":
 		return format.Apart(a, b, format.SecondsTo, format.Digits)
-	case strings.HasSuffix(f.Name, "_rate") && f.Unit == "":
+	case isRatio(f):
 		return format.Apart(a, b, format.PercentTo, format.Digits-1)
 	}
 	return format.Apart(a, b, format.NumberTo, format.Digits)
