@@ -18,6 +18,9 @@ func Command(run *results.Run) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if !final(document.Status) {
+		return "", fmt.Errorf("run %s is %s: it has no winner before all of it was measured", run.ID(), document.Status)
+	}
 	if document.Winner == nil {
 		return "", fmt.Errorf("run %s (%s) has no winner, so there is no service to name", run.ID(), document.Status)
 	}

@@ -24,7 +24,7 @@ type Got struct {
 	Status        string    `json:"status" doc:"running, interrupted, killed, failed, completed or verified"`
 	TrialsDone    int       `json:"trials_done" doc:"every point of them was measured to its end"`
 	TrialsPlanned int       `json:"trials_planned"`
-	Winner        *string   `json:"winner" doc:"trial_id; null where there is none, or where trials ask for different workloads"`
+	Winner        *string   `json:"winner" doc:"trial_id; null before the run has ended, where there is none, or where trials ask for different workloads"`
 	Reproduced    *bool     `json:"reproduced" doc:"whether the winner did when it was measured again; null where it was not, or not to its end"`
 
 	Benchmarks []Entry  `json:"benchmarks" doc:"all final points of all trials, of each those that were measured again where they were; empty before the run has ended"`
@@ -97,9 +97,9 @@ func Get(run *results.Run) (got *Got, broken []error, err error) {
 	}
 	m := run.Manifest()
 	got = &Got{SchemaVersion: results.SchemaVersion, ID: run.ID(), Name: m.Name, CreatedAt: m.CreatedAt, Status: shown(document.Status, brief.Reproduced),
-		TrialsDone: brief.TrialsDone, TrialsPlanned: brief.TrialsPlanned, Winner: document.Winner, Reproduced: brief.Reproduced,
+		TrialsDone: brief.TrialsDone, TrialsPlanned: brief.TrialsPlanned, Reproduced: brief.Reproduced,
 		Benchmarks: []Entry{}, Reasons: []string{}, Rule: document.Across.Rule, Document: document, Brief: brief}
-	if got.Status != statusCompleted && got.Status != statusVerified && got.Status != string(results.Failed) {
+	if !final(document.Status) {
 		reason := fmt.Sprintf("the run is %s: %d of %d trials are done", got.Status, brief.TrialsDone, brief.TrialsPlanned)
 		if slices.ContainsFunc(document.Trials, func(v selector.Verdict) bool { return v.Verification != nil && v.Verification.Reproduced == nil }) {
 			reason += ", and the winner is not measured again to its end"
@@ -110,9 +110,14 @@ func Get(run *results.Run) (got *Got, broken []error, err error) {
 	for i := range document.Trials {
 		got.Benchmarks = append(got.Benchmarks, entriesOf(&document.Trials[i], specOf(&m, i))...)
 	}
-	got.Final = winners(document)
+	got.Winner, got.Final = document.Winner, winners(document)
 	got.choose()
 	return got, broken, nil
+}
+
+// final reports whether every point of a run of that status was measured, so that its figures are final.
+func final(status results.Status) bool {
+	return status == results.Completed || status == results.Failed
 }
 
 // winners are the trial_ids of the winner, or of those of each workload.
