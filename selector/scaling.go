@@ -65,27 +65,41 @@ func varies(points []Judged, level func(schema.PointLoad) float64) bool {
 	return slices.ContainsFunc(points, func(p Judged) bool { return level(p.Load) != level(points[0].Load) })
 }
 
-// plateau is the lowest level from which on no step adds [plateauGain] for a doubling; nil where throughput still grows at the last step. Of the
-// points at one level the one with the highest throughput counts.
+// plateau is the lowest level from which on no doubling of the load adds [plateauGain], and no other level has as much more than it; nil where throughput still
+// grows at the last step. Levels that are less than a doubling apart are held against the lowest alone: between two of them noise looks like growth. Only points
+// that can be trusted count, and of those at one level the one with the highest throughput.
 func plateau(grown []*Judged, level func(schema.PointLoad) float64) *string {
 	var best []*Judged
 	for _, p := range grown {
-		if n := len(best); n > 0 && level(best[n-1].Load) == level(p.Load) {
+		n := len(best)
+		switch {
+		case !p.Eligible:
+		case n > 0 && level(best[n-1].Load) == level(p.Load):
 			if *p.Medians.OutputTokPerS > *best[n-1].Medians.OutputTokPerS {
 				best[n-1] = p
 			}
-			continue
+		default:
+			best = append(best, p)
 		}
-		best = append(best, p)
 	}
-	start := len(best) - 1
-	for start > 0 && !grows(best[start-1], best[start], level) {
-		start--
+	for start := range max(0, len(best)-1) {
+		if !growing(best[start:], level) {
+			return &best[start].PointID
+		}
 	}
-	if start == len(best)-1 {
-		return nil
+	return nil
+}
+
+// growing reports whether throughput grows from the first of the points, or by a doubling of the load among those above it.
+func growing(points []*Judged, level func(schema.PointLoad) float64) bool {
+	for i, a := range points {
+		for _, b := range points[i+1:] {
+			if (i == 0 || level(b.Load) >= 2*level(a.Load)) && grows(a, b, level) {
+				return true
+			}
+		}
 	}
-	return &best[start].PointID
+	return false
 }
 
 // grows reports whether throughput grows from a to b by at least [plateauGain] for each doubling of the load that lies between them.

@@ -46,7 +46,6 @@ func TestScalingWithoutTheLowestLevel(t *testing.T) {
 }
 
 func TestPlateau(t *testing.T) {
-	flat := []float64{0.1, 0.1, 0.1, 0.1, 0.1}
 	for _, test := range []struct {
 		name        string
 		levels      []int64
@@ -65,10 +64,14 @@ func TestPlateau(t *testing.T) {
 		// Half a doubling need add only 4.9 %.
 		{"a short last step", []int64{8, 11}, []float64{100, 105}, "none"},
 		{"one level", []int64{4}, []float64{100}, "none"},
+		// Noise between levels that are near one another is much for a doubling; 10 has less than 8 all the same.
+		{"as a search leaves them", []int64{3, 6, 7, 8, 9, 10, 11}, []float64{359, 637, 718, 793, 775, 787, 766}, "c8"},
+		{"near one another and growing", []int64{8, 9, 10, 12}, []float64{100, 101, 103, 110}, "none"},
+		{"growing by the doubling at last", []int64{1, 2, 4}, []float64{100, 105, 120}, "none"},
 	} {
 		var s Series
 		for i, level := range test.levels {
-			s.Points = append(s.Points, point(row(level, test.throughputs[i], flat[i])))
+			s.Points = append(s.Points, point(row(level, test.throughputs[i], 0.1)))
 		}
 		v := Judge(s, rule(0))
 		got := "none"
@@ -78,6 +81,19 @@ func TestPlateau(t *testing.T) {
 		if got != test.want {
 			t.Errorf("%s: from %s, want %s", test.name, got, test.want)
 		}
+	}
+}
+
+// A point that can't be trusted, as where the client was too slow, says nothing of the service's throughput.
+func TestPlateauIsOfEligiblePoints(t *testing.T) {
+	s := ladder([]float64{100, 190, 192, 200}, []float64{0.1, 0.1, 0.1, 0.1})
+	s.Points[2].Repeats[0].LagP99, s.Points[3].Repeats[0].ErrorRate = ref(1.0), ref(0.5)
+	if v := Judge(s, rule(0)); v.PlateauFrom != nil {
+		t.Errorf("levels off from %s", *v.PlateauFrom)
+	}
+	s.Points[3].Repeats[0].ErrorRate = ref(0.0)
+	if v := Judge(s, rule(0)); v.PlateauFrom == nil || *v.PlateauFrom != "c2" {
+		t.Errorf("levels off from %v, want c2", v.PlateauFrom)
 	}
 }
 
