@@ -17,7 +17,7 @@ import (
 )
 
 // briefVersion is the version of [Brief]: one of another version is made again from the tables.
-const briefVersion = 2
+const briefVersion = 3
 
 // Brief is a run in short, judged by its own rule: what a listing says of it.
 type Brief struct {
@@ -163,7 +163,7 @@ func constraintsOf(run *results.Run, plan *pipeline.Plan) Constraints {
 	return made
 }
 
-// take widens the ranges by the caps and the rate that a point was asked for.
+// take widens the ranges by the caps and the rate or speed that a point was asked for.
 func (c *Constraints) take(load schema.PointLoad) {
 	asked := func(own, asked *int64) *float64 {
 		if asked != nil {
@@ -179,6 +179,7 @@ func (c *Constraints) take(load schema.PointLoad) {
 	c.widen("request_concurrency", asked(load.RequestConcurrency, load.AskedRequestConcurrency))
 	c.widen("prefill_concurrency", asked(load.PrefillConcurrency, load.AskedPrefillConcurrency))
 	c.widen("request_rate", load.RequestRate)
+	c.widen("replay_speed", load.ReplaySpeed)
 }
 
 func (c *Constraints) widen(name string, value *float64) {

@@ -95,6 +95,8 @@ func LoadText(load schema.PointLoad) string {
 	add("concurrency", load.Concurrency)
 	add("request cap", load.RequestConcurrency)
 	add("prefill cap", load.PrefillConcurrency)
+	add("warmup cap", load.WarmupRequestConcurrency)
+	add("agentic warmup cap", load.AgenticWarmupRequestConcurrency)
 	if load.RequestRate != nil {
 		parts = append(parts, "rate "+format.Number(*load.RequestRate)+"/s")
 	}

@@ -1,6 +1,7 @@
 package selector
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -151,6 +152,30 @@ func TestLoadText(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
+}
+
+// Two points of a sweep, of whatever it is, have two names.
+func TestLoadTextNamesEachFieldOfALoad(t *testing.T) {
+	for name, load := range eachLoadField() {
+		if LoadText(load) == "no cap" {
+			t.Errorf("a load with %s has no name", name)
+		}
+	}
+}
+
+// eachLoadField gives, by its column, a load with each of the fields that points can differ in.
+func eachLoadField() map[string]schema.PointLoad {
+	loads := map[string]schema.PointLoad{}
+	of := reflect.TypeFor[schema.PointLoad]()
+	for i := range of.NumField() {
+		if name := of.Field(i).Tag.Get("json"); !strings.HasPrefix(name, "asked_") {
+			var load schema.PointLoad
+			field := reflect.ValueOf(&load).Elem().Field(i)
+			field.Set(reflect.New(field.Type().Elem()))
+			loads[name] = load
+		}
+	}
+	return loads
 }
 
 func TestAnUnfinishedRunSaysSo(t *testing.T) {

@@ -72,7 +72,7 @@ func csvRow(c *compare.Comparison, p *compare.Point, side int, cell *compare.Cel
 func csvLoad(l schema.PointLoad) []string {
 	return []string{
 		csvOptional(l.Concurrency), csvOptional(l.RequestConcurrency), csvOptional(l.PrefillConcurrency), csvOptional(l.RequestRate),
-		csvOptional(l.WarmupRequestConcurrency), csvOptional(l.AgenticWarmupRequestConcurrency),
+		csvOptional(l.ReplaySpeed), csvOptional(l.WarmupRequestConcurrency), csvOptional(l.AgenticWarmupRequestConcurrency),
 	}
 }
 

@@ -178,6 +178,8 @@ func curveColumns(trial *selector.Verdict) []curveColumn {
 		limit("c", func(l schema.PointLoad) *int64 { return l.Concurrency }),
 		limit("req", func(l schema.PointLoad) *int64 { return l.RequestConcurrency }),
 		limit("prefill", func(l schema.PointLoad) *int64 { return l.PrefillConcurrency }),
+		limit("warmup", func(l schema.PointLoad) *int64 { return l.WarmupRequestConcurrency }),
+		limit("agentic", func(l schema.PointLoad) *int64 { return l.AgenticWarmupRequestConcurrency }),
 		{"rate", func(p selector.Judged) string { return optionalNumber(p.Load.RequestRate) }},
 		{"speed", func(p selector.Judged) string { return optionalNumber(p.Load.ReplaySpeed) }},
 		{"sent/s", sentCell},

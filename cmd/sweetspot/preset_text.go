@@ -99,8 +99,8 @@ func printMarks(out io.Writer, width int, rows [][]string) error {
 	return err
 }
 
-// shortNames are the names of caps and rates where there is little room.
-var shortNames = map[string]string{"concurrency": "c", "request_concurrency": "req", "prefill_concurrency": "prefill", "request_rate": "rate"}
+// shortNames are the names of caps, rates and speeds where there is little room.
+var shortNames = map[string]string{"concurrency": "c", "request_concurrency": "req", "prefill_concurrency": "prefill", "request_rate": "rate", "replay_speed": "speed"}
 
 func constraintsText(c presets.Constraints) string {
 	words := []string{"data=" + strings.Join(c.Data, ",")}
@@ -149,17 +149,21 @@ func loadWords(b *presets.Benchmark) []string {
 		breached = markBreached
 	}
 	var words []string
-	add := func(name string, limit *int64) {
-		if limit != nil {
-			words = append(words, fmt.Sprintf("%s=%d%s", shortNames[name], *limit, breached))
+	limit := func(name string, most *int64) {
+		if most != nil {
+			words = append(words, fmt.Sprintf("%s=%d%s", shortNames[name], *most, breached))
 		}
 	}
-	add("concurrency", b.Load.Concurrency)
-	add("request_concurrency", b.Load.RequestConcurrency)
-	add("prefill_concurrency", b.Load.PrefillConcurrency)
-	if b.Load.RequestRate != nil {
-		words = append(words, "rate="+whole(*b.Load.RequestRate)+breached)
+	pace := func(name string, value *float64) {
+		if value != nil {
+			words = append(words, shortNames[name]+"="+whole(*value)+breached)
+		}
 	}
+	limit("concurrency", b.Load.Concurrency)
+	limit("request_concurrency", b.Load.RequestConcurrency)
+	limit("prefill_concurrency", b.Load.PrefillConcurrency)
+	pace("request_rate", b.Load.RequestRate)
+	pace("replay_speed", b.Load.ReplaySpeed)
 	return words
 }
 

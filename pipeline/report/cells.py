@@ -36,7 +36,7 @@ def label(run_id, trial_name):
 
 def load(row):
     """The load of a row in words, and the level that it is drawn at."""
-    caps = [(name, row[name]) for name in ("concurrency", "request_concurrency", "prefill_concurrency", "request_rate") if row[name] is not None]
+    caps = [(name, row[name]) for name in ("concurrency", "request_concurrency", "prefill_concurrency", "request_rate", "replay_speed") if row[name] is not None]
     return ", ".join(f"{name.replace('_', ' ')} {value:g}" for name, value in caps), caps[0][1] if caps else float("nan")
 
 
@@ -48,7 +48,7 @@ curves = {key: group.to_dicts() for key, group in trials.group_by("run_id", "tri
 # `selected` is the point that was chosen for its trial; `reasons` says why another can't be or does not meet a limit.
 
 # %%
-shown = ["run_id", "trial_name", "concurrency", "request_concurrency", "request_rate", "requests_ok", "output_tok_per_s", "output_tok_per_s_user",
+shown = ["run_id", "trial_name", "concurrency", "request_concurrency", "request_rate", "replay_speed", "requests_ok", "output_tok_per_s", "output_tok_per_s_user",
          "ttft_p50_s", "ttft_p99_s", "tpot_p50_s", "eligible", "feasible", "selected", "reasons"]
 trials.select(shown)
 

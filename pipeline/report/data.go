@@ -155,6 +155,9 @@ func axisOf(points []selector.Judged) axis {
 		{"request_concurrency", func(l schema.PointLoad) *float64 { return number(l.RequestConcurrency) }},
 		{"prefill_concurrency", func(l schema.PointLoad) *float64 { return number(l.PrefillConcurrency) }},
 		{"request_rate", func(l schema.PointLoad) *float64 { return l.RequestRate }},
+		{"replay_speed", func(l schema.PointLoad) *float64 { return l.ReplaySpeed }},
+		{"warmup_request_concurrency", func(l schema.PointLoad) *float64 { return number(l.WarmupRequestConcurrency) }},
+		{"agentic_warmup_request_concurrency", func(l schema.PointLoad) *float64 { return number(l.AgenticWarmupRequestConcurrency) }},
 	}
 	set := -1
 	for i, a := range axes {

@@ -12,7 +12,7 @@ import (
 
 // loadFields are the fields of a load that points are matched by.
 var loadFields = []string{
-	"concurrency", "request_concurrency", "prefill_concurrency", "request_rate", "warmup_request_concurrency", "agentic_warmup_request_concurrency",
+	"concurrency", "request_concurrency", "prefill_concurrency", "request_rate", "replay_speed", "warmup_request_concurrency", "agentic_warmup_request_concurrency",
 }
 
 // LoadFields are the fields of a load that points are matched by, unless they are ignored.
@@ -21,6 +21,7 @@ func LoadFields() []string { return slices.Clone(loadFields) }
 // without is the load without what is ignored, and without what was asked before clip lowered it: the point is what was measured.
 func without(load schema.PointLoad, ignored []string) schema.PointLoad {
 	load.AskedRequestConcurrency, load.AskedWarmupRequestConcurrency, load.AskedPrefillConcurrency = nil, nil, nil
+	load.AskedAgenticWarmupRequestConcurrency = nil
 	for _, name := range ignored {
 		switch name {
 		case "concurrency":
@@ -31,6 +32,8 @@ func without(load schema.PointLoad, ignored []string) schema.PointLoad {
 			load.PrefillConcurrency = nil
 		case "request_rate":
 			load.RequestRate = nil
+		case "replay_speed":
+			load.ReplaySpeed = nil
 		case "warmup_request_concurrency":
 			load.WarmupRequestConcurrency = nil
 		case "agentic_warmup_request_concurrency":
