@@ -27,6 +27,9 @@ func meets(t *testing.T, text []byte, document any) error {
 }
 
 func TestDocumentsMeetTheirSchemas(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computed by one goroutine for long")
+	}
 	store := t.TempDir()
 	run, err := results.Open(measured(t, store))
 	if err != nil {

@@ -10,6 +10,9 @@ import (
 // FuzzRead holds, for any text in any form, that reading it ends, gives a preset or problems but not neither, that problems name the file, and that
 // what is valid can be written and redacted.
 func FuzzRead(f *testing.F) {
+	if testing.Short() {
+		f.Skip("computed by one goroutine for long")
+	}
 	for _, folder := range []string{"good", "bad", "many"} {
 		for name, src := range presets(f, folder) {
 			f.Add(name[strings.LastIndex(name, "."):], src)

@@ -44,6 +44,9 @@ func TestGoodPresets(t *testing.T) {
 
 // TestSpecReadsBack holds that a trial and its point can be run from what is stored of them.
 func TestSpecReadsBack(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computed by one goroutine for long")
+	}
 	for name, src := range presets(t, "good") {
 		preset, err := Read(name, src, Options{})
 		if err != nil {

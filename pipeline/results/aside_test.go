@@ -10,6 +10,9 @@ import (
 
 // Whatever happened to whatever file, after it was set aside nothing of the run is broken, the file lies in damaged/, all others are as they were, and its number is used up.
 func TestWhatIsDamagedIsSetAside(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computed by one goroutine for long")
+	}
 	w := damaged(t)
 	random := rand.New(rand.NewPCG(1, 7))
 	for _, name := range resultFiles(t, w.Dir()) {

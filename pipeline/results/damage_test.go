@@ -84,6 +84,9 @@ func readAll(run *Run) (points []measure.Point, broken []error) {
 
 // Whatever happens to a results file, it is named, no row comes of it, and the rest is read.
 func TestADamagedFileIsNeverReadAsWhole(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computed by one goroutine for long")
+	}
 	w := damaged(t)
 	names := resultFiles(t, w.Dir())
 	if len(names) != 10 {
@@ -150,6 +153,9 @@ func TestAMissingFileIsMissed(t *testing.T) {
 // The list of checksums, the manifest, the summary and the stream: nothing panics or hangs, no row appears that was not stored, and the run can be resumed
 // unless its manifest can't be read.
 func TestDamageBesideTheTablesMakesNoRows(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computed by one goroutine for long")
+	}
 	w := damaged(t)
 	ids := []string{pointA, pointB}
 	names := []string{sumsFile, manifestFile, summaryFile, filepath.Join(partial, Measurement{pointB, 1, 0}.String()+streamEnding)}

@@ -44,6 +44,9 @@ func binomial(n, k int64, percent int64) float64 {
 
 // The ranks are the narrowest that keep each tail within its half, by exact sums in whole numbers.
 func TestRanksByExactSums(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computed by one goroutine for long")
+	}
 	const tail = (1 - Confidence) / 2
 	for _, n := range []int64{1, 2, 5, 6, 10, 20, 37, 64, 100, 160, 367, 368, 400, 1000} {
 		for _, percent := range []int{50, 90, 95, 99} {
@@ -65,6 +68,9 @@ func TestRanksByExactSums(t *testing.T) {
 
 // Between the ranks lies the percentile at least as often as is said, for values of any distribution, ties and infinite ones among them.
 func TestCoverage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computed by one goroutine for long")
+	}
 	const trials = 2000
 	random := rand.New(rand.NewPCG(1, 2))
 	distributions := map[string]struct {
