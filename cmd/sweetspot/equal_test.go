@@ -138,6 +138,9 @@ func sweetspotIn(t *testing.T, dir string, args ...string) string {
 
 // Whoever looks at a run, by whatever way, sees the same figures: to the last digit, and in the table as many as are printed.
 func TestAFigureIsTheSameWhereverItAppears(t *testing.T) {
+	if testing.Short() {
+		t.Skip("drives no load")
+	}
 	s := measuredOnce(t)
 	t.Run("documents", s.checkDocuments)
 	t.Run("tables", s.checkStored)

@@ -38,6 +38,9 @@ func sweetspot(args ...string) (code int, out, said string) {
 
 // What a manifest of somebody else's says reaches no terminal and no page raw.
 func TestStoredTextMovesNoCursor(t *testing.T) {
+	if testing.Short() {
+		t.Skip("drives no load")
+	}
 	dir := t.TempDir()
 	preset := hostilePreset + "trials:\n  first: {request: {temperature: 0}}\n  second: {request: {temperature: 1}}\n"
 	file := filepath.Join(t.TempDir(), "chat.yaml")
@@ -82,6 +85,9 @@ func TestStoredTextMovesNoCursor(t *testing.T) {
 
 // A run that is there and can't be read is no fault of the usage.
 func TestADamagedManifestIsToldWithWhatToDo(t *testing.T) {
+	if testing.Short() {
+		t.Skip("drives no load")
+	}
 	for content, want := range map[string]string{
 		"{":                      "it is corrupt: ",
 		"null":                   "it is no manifest of a run",
@@ -114,6 +120,9 @@ func TestADamagedManifestIsToldWithWhatToDo(t *testing.T) {
 
 // What the checksums name and is not there is told, and is not exported as if it had never been.
 func TestFilesThatAreGoneAreTold(t *testing.T) {
+	if testing.Short() {
+		t.Skip("drives no load")
+	}
 	for name, remove := range map[string]func(dir string) error{
 		"the folder": func(dir string) error { return os.RemoveAll(filepath.Join(dir, "points")) },
 		"a file": func(dir string) error {
