@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"math"
 	"slices"
 
 	"sweetspot/runner/clock"
@@ -33,9 +34,9 @@ type Server struct {
 	ServerRunning     *float64 `json:"server_requests_running_mean" doc:"requests that the service worked on, mean over the scrapes"`
 	ServerWaiting     *float64 `json:"server_requests_waiting_mean" doc:"requests that waited in the service, mean over the scrapes"`
 	ServerWaitingMax  *float64 `json:"server_requests_waiting_max" doc:"most requests that waited in the service"`
-	ServerKVCacheMax  *float64 `json:"server_kv_cache_usage_max" doc:"greatest share of the KV cache in use, 0 to 1"`
+	ServerKVCacheMax  *float64 `json:"server_kv_cache_usage_max" doc:"greatest share of a KV cache in use, 0 to 1; of several engines or replicas that of the fullest"`
 	ServerPreemptions *float64 `json:"server_preemptions" doc:"requests that the service put back for lack of KV cache"`
-	ServerCacheHits   *float64 `json:"server_prefix_cache_hit_ratio" doc:"tokens found in the service's prefix cache over tokens looked up"`
+	ServerCacheHits   *float64 `json:"server_prefix_cache_hit_ratio" doc:"tokens found in the service's prefix cache over tokens looked up; null of several engines or replicas that show the share alone"`
 	ServerTTFTMean    *float64 `json:"server_ttft_mean_s" unit:"s" doc:"mean time to first token by the service's own count; what ttft_mean_s has above it is network and client"`
 }
 
@@ -82,9 +83,9 @@ func serverOf(samples []Sample, from, to clock.Instant) Server {
 		return Server{}
 	}
 	figures := Server{ServerEngine: &names.engine}
-	figures.ServerRunning, _ = s.gauge(names.running, from, to)
-	figures.ServerWaiting, figures.ServerWaitingMax = s.gauge(names.waiting, from, to)
-	_, figures.ServerKVCacheMax = s.gauge(names.kvCache, from, to)
+	figures.ServerRunning, _ = s.gauge(names.running, seen.total, from, to)
+	figures.ServerWaiting, figures.ServerWaitingMax = s.gauge(names.waiting, seen.total, from, to)
+	_, figures.ServerKVCacheMax = s.gauge(names.kvCache, seen.most, from, to)
 	figures.ServerPreemptions = s.grown(names.preemptions, from, to)
 	hits, queries := s.grown(names.hits, from, to), s.grown(names.queries, from, to)
 	if len(names.misses) > 0 {
@@ -95,37 +96,82 @@ func serverOf(samples []Sample, from, to clock.Instant) Server {
 	}
 	figures.ServerCacheHits = over(hits, queries)
 	if len(names.cacheHitRatio) > 0 {
-		figures.ServerCacheHits, _ = s.gauge(names.cacheHitRatio, from, to)
+		figures.ServerCacheHits, _ = s.gauge(names.cacheHitRatio, seen.only, from, to)
 	}
 	figures.ServerTTFTMean = over(s.grown(names.ttftSum, from, to), s.grown(names.ttftCount, from, to))
 	return figures
 }
 
-// scrapes are the values of each series by the URL and the time of the scrape, summed over the labels that a scrape has them with.
+// seen is what there is of a series at one instant, over the labels and the URLs that have it.
+type seen struct {
+	sum      sum
+	greatest float64
+	series   int
+}
+
+func (r seen) with(other seen) seen {
+	r.sum.add(other.sum.known())
+	if r.series == 0 || other.greatest > r.greatest {
+		r.greatest = other.greatest
+	}
+	r.series += other.series
+	return r
+}
+
+// finite is nil for what counts nothing: a service may show anything.
+func finite(value *float64) *float64 {
+	if value == nil || math.IsNaN(*value) || math.IsInf(*value, 0) {
+		return nil
+	}
+	return value
+}
+
+// total is for what adds up.
+func (r seen) total() *float64 { return finite(r.sum.known()) }
+
+// most is for shares, which don't.
+func (r seen) most() *float64 {
+	if r.sum.unknown {
+		return nil
+	}
+	return &r.greatest
+}
+
+// only is for shares that several can't be made one of.
+func (r seen) only() *float64 {
+	if r.series > 1 {
+		return nil
+	}
+	return r.total()
+}
+
+// scrapes are what was seen of each series by the URL and the time of the scrape.
 type scrapes struct {
 	times  []clock.Instant
-	values map[string]map[string]map[clock.Instant]float64
+	values map[string]map[string]map[clock.Instant]seen
 }
 
 func scrapesOf(samples []Sample) scrapes {
-	s := scrapes{values: map[string]map[string]map[clock.Instant]float64{}}
+	s := scrapes{values: map[string]map[string]map[clock.Instant]seen{}}
 	for i := range samples {
 		sample := &samples[i]
 		if len(s.times) == 0 || s.times[len(s.times)-1] != sample.At {
 			s.times = append(s.times, sample.At)
 		}
-		if sample.Value == nil {
-			continue
-		}
 		byURL := s.values[sample.Metric]
 		if byURL == nil {
-			byURL = map[string]map[clock.Instant]float64{}
+			byURL = map[string]map[clock.Instant]seen{}
 			s.values[sample.Metric] = byURL
 		}
 		if byURL[sample.URL] == nil {
-			byURL[sample.URL] = map[clock.Instant]float64{}
+			byURL[sample.URL] = map[clock.Instant]seen{}
 		}
-		byURL[sample.URL][sample.At] += *sample.Value
+		one := seen{series: 1}
+		value := finite(sample.Value)
+		if one.sum.add(value); value != nil {
+			one.greatest = *value
+		}
+		byURL[sample.URL][sample.At] = byURL[sample.URL][sample.At].with(one)
 	}
 	return s
 }
@@ -149,11 +195,11 @@ func (s *scrapes) named(names []string) string {
 	return ""
 }
 
-// gauge is the mean and the greatest of a series in the measured phase.
-func (s *scrapes) gauge(names []string, from, to clock.Instant) (mean, greatest *float64) {
+// gauge is the mean and the greatest of a series in the measured phase, of which of takes a value from each scrape.
+func (s *scrapes) gauge(names []string, of func(seen) *float64, from, to clock.Instant) (mean, greatest *float64) {
 	var values []float64
 	for _, at := range s.times {
-		if value := s.at(names, at); value != nil && at >= from && at <= to {
+		if value := of(s.at(names, at)); value != nil && at >= from && at <= to {
 			values = append(values, *value)
 		}
 	}
@@ -169,7 +215,7 @@ func (s *scrapes) gauge(names []string, from, to clock.Instant) (mean, greatest 
 }
 
 // grown is by how much a counter grew at all URLs from the last scrape before the measured phase to the first behind it; nil where one of the two is
-// missing, or where it fell: the service was started anew.
+// missing, or where it fell between them: the service was started anew.
 func (s *scrapes) grown(names []string, from, to clock.Instant) *float64 {
 	byURL := s.values[s.named(names)]
 	growth := sum{unknown: len(byURL) == 0}
@@ -180,22 +226,26 @@ func (s *scrapes) grown(names []string, from, to clock.Instant) *float64 {
 }
 
 // grownAt is the same of one URL, whose scrapes may have gaps where another's have none.
-func (s *scrapes) grownAt(values map[clock.Instant]float64, from, to clock.Instant) *float64 {
-	var before, behind *float64
+func (s *scrapes) grownAt(values map[clock.Instant]seen, from, to clock.Instant) *float64 {
+	var before, last *float64
 	for _, at := range s.times {
-		value, ok := values[at]
-		if ok && at <= from {
-			before = &value
+		value := values[at].total()
+		if values[at].series == 0 || value == nil {
+			continue
 		}
-		if ok && at >= to && behind == nil {
-			behind = &value
+		if at <= from {
+			before, last = value, value
+			continue
+		}
+		if before == nil || *value < *last {
+			return nil
+		}
+		if last = value; at >= to {
+			growth := *last - *before
+			return finite(&growth)
 		}
 	}
-	if before == nil || behind == nil || *behind < *before {
-		return nil
-	}
-	growth := *behind - *before
-	return &growth
+	return nil
 }
 
 // Queue is how many requests a service ran and how many waited in it at one instant; nil where it does not show it.
@@ -213,18 +263,19 @@ func Queues(samples []Sample) []Queue {
 	}
 	queues := make([]Queue, len(s.times))
 	for i, at := range s.times {
-		queues[i] = Queue{at, s.at(names.running, at), s.at(names.waiting, at)}
+		queues[i] = Queue{at, s.at(names.running, at).total(), s.at(names.waiting, at).total()}
 	}
 	return queues
 }
 
-// at is the value of a series at an instant over all URLs; nil where one of them did not answer then.
-func (s *scrapes) at(names []string, at clock.Instant) *float64 {
+// at is a series at an instant over all URLs; not known where one of them did not answer then.
+func (s *scrapes) at(names []string, at clock.Instant) seen {
 	byURL := s.values[s.named(names)]
-	total := sum{unknown: len(byURL) == 0}
+	all := seen{sum: sum{unknown: len(byURL) == 0}}
 	for _, values := range byURL {
 		value, ok := values[at]
-		total.value, total.unknown = total.value+value, total.unknown || !ok
+		value.sum.unknown = value.sum.unknown || !ok
+		all = all.with(value)
 	}
-	return total.known()
+	return all
 }

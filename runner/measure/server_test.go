@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"math"
 	"slices"
 	"testing"
 
@@ -32,7 +33,7 @@ func vllmSeries() map[string][]float64 {
 		"vllm:num_preemptions_total":           {5, 5, 6, 7, 9, 20},
 		"vllm:prefix_cache_queries_total":      {0, 100, 200, 300, 500, 900},
 		"vllm:prefix_cache_hits_total":         {0, 0, 10, 60, 100, 900},
-		"vllm:time_to_first_token_seconds_sum": {0, 1, 2, 3, 4, 90}, "vllm:time_to_first_token_seconds_count": {0, 10, 20, 30, 25, 90},
+		"vllm:time_to_first_token_seconds_sum": {0, 1, 2, 3, 4, 90}, "vllm:time_to_first_token_seconds_count": {0, 10, 20, 24, 25, 90},
 	}
 }
 
@@ -79,6 +80,65 @@ func TestSeriesOfOneNameAreAddedUp(t *testing.T) {
 	got := serverOf(both, 15e8, 45e8)
 	if got.ServerRunning == nil || *got.ServerRunning != 12 {
 		t.Errorf("running %v, want 12", got.ServerRunning)
+	}
+}
+
+// Of shares there is no sum: two caches that are half full are not one that is full, and what share of all prompts was in a cache hangs on how many each had.
+func TestSharesAreNotAddedUp(t *testing.T) {
+	for _, urls := range [][]string{{"http://a/metrics", "http://a/metrics"}, {"http://a/metrics", "http://b/metrics"}} {
+		var both []Sample
+		for i, url := range urls {
+			of := map[string][]float64{"sglang:num_running_reqs": {0, 4, 8, 6, 2, 0}, "sglang:token_usage": {0.9, 0.1, 0.5, 0.25, 0.9, 0.9}, "sglang:cache_hit_rate": {0.5, 0.5, 0.5, 0.5, 0.5, 0.5}}
+			if i == 1 {
+				of["sglang:token_usage"] = []float64{0.9, 0.2, 0.3, 0.7, 0.9, 0.9}
+			}
+			for _, s := range scraped(of) {
+				s.URL = url
+				both = append(both, s)
+			}
+		}
+		slices.SortStableFunc(both, func(a, b Sample) int { return int(a.At - b.At) })
+		got := serverOf(both, 15e8, 45e8)
+		if got.ServerRunning == nil || *got.ServerRunning != 12 || got.ServerKVCacheMax == nil || *got.ServerKVCacheMax != 0.7 || got.ServerCacheHits != nil {
+			t.Errorf("%v: figures %+v, want 12 running, at most 0.7 of a cache in use, and no share of hits", urls, got)
+		}
+	}
+}
+
+// A sum of which one part is not a number is not known.
+func TestAPartThatIsNoNumberIsNotLeftOutOfASum(t *testing.T) {
+	two := append(scraped(map[string][]float64{"vllm:num_requests_running": {1, 1, 1, 1, 1, 1}, "vllm:num_preemptions_total": {0, 1, 2, 3, 4, 5}}),
+		scraped(map[string][]float64{"vllm:num_requests_running": {-1, -1, -1, 2, -1, -1}, "vllm:num_preemptions_total": {-1, -1, -1, -1, -1, -1}})...)
+	slices.SortStableFunc(two, func(a, b Sample) int { return int(a.At - b.At) })
+	got := serverOf(two, 15e8, 45e8)
+	if got.ServerRunning == nil || *got.ServerRunning != 3 || got.ServerPreemptions != nil { // at 4 s alone
+		t.Errorf("figures %+v", got)
+	}
+}
+
+// Infinite values, and finite ones whose sum or difference is not, are no figures: none would stand in JSON.
+func TestWhatIsNotFiniteIsNull(t *testing.T) {
+	infinite, huge := math.Inf(1), math.MaxFloat64
+	for name, values := range map[string][]float64{
+		"infinite": {infinite, infinite, infinite, infinite, infinite, infinite},
+		"huge":     {huge, huge, huge, huge, huge, huge},
+	} {
+		one := scraped(map[string][]float64{"vllm:num_requests_running": values, "vllm:num_preemptions_total": values})
+		both := append(slices.Clone(one), one...)
+		slices.SortStableFunc(both, func(a, b Sample) int { return int(a.At - b.At) })
+		got := serverOf(both, 15e8, 45e8)
+		if got.ServerRunning != nil || got.ServerPreemptions != nil || Queues(both)[3].Running != nil {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// A service that was started anew in the middle has lost what it had counted, however high it counts again.
+func TestACounterThatFellInTheMiddleIsNoGrowth(t *testing.T) {
+	series := vllmSeries()
+	series["vllm:num_preemptions_total"] = []float64{5, 5, 0, 7, 9, 20}
+	if got := serverOf(scraped(series), 15e8, 45e8); got.ServerPreemptions != nil {
+		t.Errorf("%v preemptions", *got.ServerPreemptions)
 	}
 }
 
