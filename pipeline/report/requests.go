@@ -30,7 +30,7 @@ func (p *point) addRequests(r *results.Run, judged *selector.Judged) error {
 		ttft = append(ttft, values...)
 		if i == 0 {
 			p.Timeline = drawn
-			if p.Queues, err = readQueues(r, results.MeasurementOf(judged.Repeats[i].Keys), drawn.zero); err != nil {
+			if p.Queues, err = readQueues(r, &judged.Repeats[i], drawn.zero); err != nil {
 				return err
 			}
 		}
@@ -67,15 +67,15 @@ func readRequests(r *results.Run, m results.Measurement, drawn *timeline) (ttft 
 }
 
 // readQueues gives what the service showed of its queue during a measurement, in seconds after zero: when, requests that it ran, and that waited.
-func readQueues(r *results.Run, m results.Measurement, zero clock.Instant) (queues [][]*float64, err error) {
+func readQueues(r *results.Run, of *measure.Point, zero clock.Instant) (queues [][]*float64, err error) {
 	var samples []measure.Sample
-	for row, err := range r.ServerMetrics(m) {
+	for row, err := range r.ServerMetrics(results.MeasurementOf(of.Keys)) {
 		if err != nil {
 			return nil, err
 		}
 		samples = append(samples, row.Sample)
 	}
-	for _, q := range measure.Queues(samples) {
+	for _, q := range measure.Queues(samples, len(of.URLIssued)) {
 		queues = append(queues, []*float64{q.At.SecondsSince(zero), q.Running, q.Waiting})
 	}
 	return queues, nil

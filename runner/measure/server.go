@@ -72,12 +72,13 @@ var engines = []engineMetrics{
 	},
 }
 
-// serverOf derives the figures from samples in order of time, for a measured phase from one instant to another.
-func serverOf(samples []Sample, from, to clock.Instant) Server {
+// serverOf derives the figures from samples in order of time, for a measured phase from one instant to another. A figure is of the whole service, that is of
+// so many URLs (0 is taken for 1): it is null where one of them does not show it.
+func serverOf(samples []Sample, urls int, from, to clock.Instant) Server {
 	if len(samples) == 0 || !from.Happened() || !to.Happened() {
 		return Server{}
 	}
-	s := scrapesOf(samples)
+	s := scrapesOf(samples, urls)
 	names := s.engine()
 	if names == nil {
 		return Server{}
@@ -147,12 +148,13 @@ func (r seen) only() *float64 {
 
 // scrapes are what was seen of each series by the URL and the time of the scrape.
 type scrapes struct {
+	urls   int // of the service, whether they show anything or not
 	times  []clock.Instant
 	values map[string]map[string]map[clock.Instant]seen
 }
 
-func scrapesOf(samples []Sample) scrapes {
-	s := scrapes{values: map[string]map[string]map[clock.Instant]seen{}}
+func scrapesOf(samples []Sample, urls int) scrapes {
+	s := scrapes{urls: max(1, urls), values: map[string]map[string]map[clock.Instant]seen{}}
 	for i := range samples {
 		sample := &samples[i]
 		if len(s.times) == 0 || s.times[len(s.times)-1] != sample.At {
@@ -218,7 +220,7 @@ func (s *scrapes) gauge(names []string, of func(seen) *float64, from, to clock.I
 // missing, or where it fell between them: the service was started anew.
 func (s *scrapes) grown(names []string, from, to clock.Instant) *float64 {
 	byURL := s.values[s.named(names)]
-	growth := sum{unknown: len(byURL) == 0}
+	growth := sum{unknown: len(byURL) < s.urls}
 	for _, values := range byURL {
 		growth.add(s.grownAt(values, from, to))
 	}
@@ -254,9 +256,9 @@ type Queue struct {
 	Running, Waiting *float64
 }
 
-// Queues are the queues of a service over samples in order of time; none where its engine is not known.
-func Queues(samples []Sample) []Queue {
-	s := scrapesOf(samples)
+// Queues are the queues of a service of so many URLs (0 is taken for 1) over samples in order of time; none where its engine is not known.
+func Queues(samples []Sample, urls int) []Queue {
+	s := scrapesOf(samples, urls)
 	names := s.engine()
 	if names == nil {
 		return nil
@@ -268,10 +270,10 @@ func Queues(samples []Sample) []Queue {
 	return queues
 }
 
-// at is a series at an instant over all URLs; not known where one of them did not answer then.
+// at is a series at an instant over all URLs; not known where one of them did not answer then, or shows none.
 func (s *scrapes) at(names []string, at clock.Instant) seen {
 	byURL := s.values[s.named(names)]
-	all := seen{sum: sum{unknown: len(byURL) == 0}}
+	all := seen{sum: sum{unknown: len(byURL) < s.urls}}
 	for _, values := range byURL {
 		value, ok := values[at]
 		value.sum.unknown = value.sum.unknown || !ok

@@ -39,7 +39,7 @@ func vllmSeries() map[string][]float64 {
 
 // The measured phase is from 1.5 s to 4.5 s: scrapes at 2, 3 and 4 s lie in it, those at 1 and 5 s enclose it.
 func TestServerFiguresAreOfTheMeasuredPhase(t *testing.T) {
-	got := serverOf(scraped(vllmSeries()), 15e8, 45e8)
+	got := serverOf(scraped(vllmSeries()), 1, 15e8, 45e8)
 	engine, running, waiting, most, cache, preempted, hits, ttft := "vllm", 6., 2., 4., 0.5, 4., 0.2, 0.16
 	want := Server{&engine, &running, &waiting, &most, &cache, &preempted, &hits, &ttft}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -52,17 +52,17 @@ func TestWhatAServiceDoesNotShowIsNull(t *testing.T) {
 	delete(series, "vllm:prefix_cache_hits_total")
 	series["vllm:num_preemptions_total"] = []float64{5, 5, 5, 5, 0, 0} // started anew
 	series["vllm:num_requests_waiting"] = []float64{1, -1, -1, -1, 1, 1}
-	got := serverOf(scraped(series), 15e8, 45e8)
+	got := serverOf(scraped(series), 1, 15e8, 45e8)
 	if got.ServerCacheHits != nil || got.ServerPreemptions != nil || got.ServerWaiting != nil || got.ServerWaitingMax != nil || got.ServerRunning == nil {
 		t.Errorf("figures %+v", got)
 	}
-	if got := serverOf(scraped(vllmSeries()), 15e8, 65e8); got.ServerPreemptions != nil || got.ServerRunning == nil {
+	if got := serverOf(scraped(vllmSeries()), 1, 15e8, 65e8); got.ServerPreemptions != nil || got.ServerRunning == nil {
 		t.Errorf("a count without a scrape behind the phase: %+v", got)
 	}
 	for name, got := range map[string]Server{
-		"no samples":       serverOf(nil, 15e8, 45e8),
-		"nothing measured": serverOf(scraped(vllmSeries()), 0, 0),
-		"another engine":   serverOf(scraped(map[string][]float64{"http_requests": {1, 2, 3, 4, 5, 6}}), 15e8, 45e8),
+		"no samples":       serverOf(nil, 1, 15e8, 45e8),
+		"nothing measured": serverOf(scraped(vllmSeries()), 1, 0, 0),
+		"another engine":   serverOf(scraped(map[string][]float64{"http_requests": {1, 2, 3, 4, 5, 6}}), 1, 15e8, 45e8),
 	} {
 		if got != (Server{}) {
 			t.Errorf("%s: %+v", name, got)
@@ -77,9 +77,26 @@ func TestSeriesOfOneNameAreAddedUp(t *testing.T) {
 	for i := range one {
 		both = append(both, one[i], two[i])
 	}
-	got := serverOf(both, 15e8, 45e8)
+	got := serverOf(both, 1, 15e8, 45e8)
 	if got.ServerRunning == nil || *got.ServerRunning != 12 {
 		t.Errorf("running %v, want 12", got.ServerRunning)
+	}
+}
+
+// Figures are of the whole service: what two of three replicas show is none.
+func TestAURLThatShowsNothingLeavesNoFigure(t *testing.T) {
+	shown := scraped(vllmSeries())
+	for _, others := range [][]Sample{nil, scraped(map[string][]float64{"sglang:num_running_reqs": {1, 1, 1, 1, 1, 1}})} {
+		both := slices.Clone(shown)
+		for _, s := range others {
+			s.URL = "http://b/metrics"
+			both = append(both, s)
+		}
+		slices.SortStableFunc(both, func(a, b Sample) int { return int(a.At - b.At) })
+		got := serverOf(both, 2, 15e8, 45e8)
+		if got.ServerRunning != nil || got.ServerKVCacheMax != nil || got.ServerPreemptions != nil || got.ServerCacheHits != nil || Queues(both, 2)[3].Running != nil {
+			t.Errorf("with %d samples of the other URL: %+v", len(others), got)
+		}
 	}
 }
 
@@ -98,7 +115,7 @@ func TestSharesAreNotAddedUp(t *testing.T) {
 			}
 		}
 		slices.SortStableFunc(both, func(a, b Sample) int { return int(a.At - b.At) })
-		got := serverOf(both, 15e8, 45e8)
+		got := serverOf(both, 1, 15e8, 45e8)
 		if got.ServerRunning == nil || *got.ServerRunning != 12 || got.ServerKVCacheMax == nil || *got.ServerKVCacheMax != 0.7 || got.ServerCacheHits != nil {
 			t.Errorf("%v: figures %+v, want 12 running, at most 0.7 of a cache in use, and no share of hits", urls, got)
 		}
@@ -110,7 +127,7 @@ func TestAPartThatIsNoNumberIsNotLeftOutOfASum(t *testing.T) {
 	two := append(scraped(map[string][]float64{"vllm:num_requests_running": {1, 1, 1, 1, 1, 1}, "vllm:num_preemptions_total": {0, 1, 2, 3, 4, 5}}),
 		scraped(map[string][]float64{"vllm:num_requests_running": {-1, -1, -1, 2, -1, -1}, "vllm:num_preemptions_total": {-1, -1, -1, -1, -1, -1}})...)
 	slices.SortStableFunc(two, func(a, b Sample) int { return int(a.At - b.At) })
-	got := serverOf(two, 15e8, 45e8)
+	got := serverOf(two, 1, 15e8, 45e8)
 	if got.ServerRunning == nil || *got.ServerRunning != 3 || got.ServerPreemptions != nil { // at 4 s alone
 		t.Errorf("figures %+v", got)
 	}
@@ -126,8 +143,8 @@ func TestWhatIsNotFiniteIsNull(t *testing.T) {
 		one := scraped(map[string][]float64{"vllm:num_requests_running": values, "vllm:num_preemptions_total": values})
 		both := append(slices.Clone(one), one...)
 		slices.SortStableFunc(both, func(a, b Sample) int { return int(a.At - b.At) })
-		got := serverOf(both, 15e8, 45e8)
-		if got.ServerRunning != nil || got.ServerPreemptions != nil || Queues(both)[3].Running != nil {
+		got := serverOf(both, 1, 15e8, 45e8)
+		if got.ServerRunning != nil || got.ServerPreemptions != nil || Queues(both, 1)[3].Running != nil {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
@@ -137,7 +154,7 @@ func TestWhatIsNotFiniteIsNull(t *testing.T) {
 func TestACounterThatFellInTheMiddleIsNoGrowth(t *testing.T) {
 	series := vllmSeries()
 	series["vllm:num_preemptions_total"] = []float64{5, 5, 0, 7, 9, 20}
-	if got := serverOf(scraped(series), 15e8, 45e8); got.ServerPreemptions != nil {
+	if got := serverOf(scraped(series), 1, 15e8, 45e8); got.ServerPreemptions != nil {
 		t.Errorf("%v preemptions", *got.ServerPreemptions)
 	}
 }
@@ -154,7 +171,7 @@ func TestAURLThatDoesNotAnswerIsNoChange(t *testing.T) {
 		}
 	}
 	slices.SortStableFunc(both, func(a, b Sample) int { return int(a.At - b.At) })
-	got := serverOf(both, 25e8, 45e8)
+	got := serverOf(both, 1, 25e8, 45e8)
 	if got.ServerRunning == nil || *got.ServerRunning != 16 { // at 3 s alone
 		t.Errorf("running %v, want 16", got.ServerRunning)
 	}
@@ -172,11 +189,11 @@ func TestLlamaCppCountsWhatItsCacheHadNot(t *testing.T) {
 		"llamacpp:requests_processing":        {0, 4, 8, 6, 2, 0},
 		"llamacpp:prompt_tokens_total":        {100, 100, 200, 300, 400, 900},
 		"llamacpp:prompt_tokens_cached_total": {50, 50, 60, 90, 150, 150},
-	}), 15e8, 45e8)
+	}), 1, 15e8, 45e8)
 	if got.ServerEngine == nil || *got.ServerEngine != "llamacpp" || got.ServerCacheHits == nil || *got.ServerCacheHits != 0.25 {
 		t.Errorf("figures %+v", got)
 	}
-	older := serverOf(scraped(map[string][]float64{"llamacpp:requests_processing": {0, 4, 8, 6, 2, 0}, "llamacpp:prompt_tokens_total": {0, 1, 2, 3, 4, 5}}), 15e8, 45e8)
+	older := serverOf(scraped(map[string][]float64{"llamacpp:requests_processing": {0, 4, 8, 6, 2, 0}, "llamacpp:prompt_tokens_total": {0, 1, 2, 3, 4, 5}}), 1, 15e8, 45e8)
 	if older.ServerCacheHits != nil {
 		t.Errorf("without a count of what was found: %v", *older.ServerCacheHits)
 	}

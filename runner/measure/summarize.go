@@ -36,7 +36,7 @@ func Summarize(o Outcome, load schema.PointLoad, limits schema.Limits) Point {
 	p.rates(g, &limits)
 	p.inFlight(&o, &f, g)
 	p.latencies(g, o.firstWave())
-	p.Server = serverOf(o.Samples, g.firstDispatch, g.lastEnd)
+	p.Server = serverOf(o.Samples, o.URLs, g.firstDispatch, g.lastEnd)
 	p.ByURL = byURL(o.Records, o.URLs)
 	p.Telemetry = telemetryOf(o.GPUs, g.firstDispatch, g.lastEnd, p.OutputTokens)
 	p.ErrorExample = g.example()
