@@ -329,7 +329,7 @@ func (s *Searched) text() string {
 		tried = "one load"
 	}
 	if !s.Ended {
-		return fmt.Sprintf("The search tried %s and has not ended: next is %s.", tried, s.Why)
+		return sentence(fmt.Sprintf("The search tried %s and has not ended: next is %s", tried, s.Why))
 	}
 	text := fmt.Sprintf("The search tried %s from %d to %d and ended: %s.", tried, s.From, s.To, s.Why)
 	if s.Breaks != nil {

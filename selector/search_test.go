@@ -267,6 +267,9 @@ func TestASearchInWords(t *testing.T) {
 	_, searched := NextOf(s, 1, v)
 	v.Search = &searched
 	mustContain(t, v.Text(), "The search tried 4 loads in 4 measurements and has not ended: next is concurrency 6: halfway between 4, which is feasible, and 8, which is not.")
+	v.Search = &Searched{Points: 1, Why: "concurrency 1: once more, it could not be judged: is the service running?"}
+	mustContain(t, v.Text(), "it could not be judged: is the service running? Rule: ")
+	v.Search = &searched
 	s.MaxPoints = 4
 	_, searched = NextOf(s, 1, v)
 	mustContain(t, v.Text(), "The search tried 4 loads in 4 measurements from 1 to 8 and ended: all 4 points of max_points were tried: concurrency 6 would come next, halfway between",
