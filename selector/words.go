@@ -341,6 +341,8 @@ func (v *Verdict) notes() []string {
 	if tokens := usable(p.TokensPerChunk); tokens != nil {
 		add(*tokens < tokensAnEvent, "The service counts %s tokens for each event with text: its token counts may be wrong.", format.Number(*tokens))
 	}
+	add(p.Source == nil && p.TokenSource != nil && *p.TokenSource == string(measure.FromTokenizer),
+		"Its tokens were counted by request.tokenizer on this machine, which knows no chat template.")
 	if d := usable(p.TTFTDrift); d != nil {
 		add(*d > driftFactor || *d < 1/driftFactor, "Its ttft drifts: the median of the last third of the requests is %s times that of the first.", format.Number(*d))
 	}

@@ -101,7 +101,7 @@ func diagnoseAnswer(found AddressReport, config PreflightConfig, http2 bool) []P
 	r := found.Request
 	if r.OutputTokens == nil {
 		problems = append(problems, Problem{CheckUsage, "the stream ends without usage, so output tokens can't be counted and no point can win: " +
-			"have the service honour stream_options.include_usage", true})
+			"have the service honour stream_options.include_usage, or name a request.tokenizer to count with", true})
 	}
 	if found.KeepsOpen {
 		consequence := "its connections can't be used again, and each request opens a new one"

@@ -111,7 +111,7 @@ func TestPreflightSaysWhatToDo(t *testing.T) {
 		{"error in the stream", fake{completion: script(`data: {"error":"boom"}` + "\n\n")}, nil, CheckStream, "the service sent an error: boom", false},
 		{"cut", fake{completion: script(content("a"))}, nil, CheckRequest, "does something between here and the service cut responses?", false},
 		{"silent", fake{completion: script(role, stop, done)}, nil, CheckRequest, "though 16 were allowed", false},
-		{"no usage", fake{completion: usageless}, nil, CheckUsage, "have the service honour stream_options.include_usage", false},
+		{"no usage", fake{completion: usageless}, nil, CheckUsage, "have the service honour stream_options.include_usage, or name a request.tokenizer to count with", false},
 		{"short context", fake{models: listing, completion: script(content("a"), stop, twoUsed, done)}, func(c *PreflightConfig) { c.ContextTokens = 4097 }, CheckContext,
 			"requests of 4097 tokens are asked for, prompt and output, and the service's context holds 4096", false},
 		{"another length", fake{completion: script(content("a"), stop, twoUsed, done)}, func(c *PreflightConfig) { c.Request = trial(1000).Request }, CheckPrompt,

@@ -24,7 +24,8 @@ type gathered struct {
 
 	promptTokens, outputTokens, cachedTokens total
 	askedPrompt, askedOutput                 total
-	promptOff                                float64 // the greatest, as a share of what was asked for
+	promptOff                                float64       // the greatest, as a share of what was asked for
+	tokenSources                             []TokenSource // each once; empty for a request without a count
 	chunks                                   int64
 	long, repeating                          int64 // with 8 or more chunks; of them, with one and the same text in all
 	good                                     int64 // that met every limit
@@ -113,6 +114,26 @@ func (g *gathered) addMeasured(r *Record) {
 	}
 }
 
+// countedBy takes note of who counted the tokens of r.
+func (g *gathered) countedBy(r *Record) {
+	var source TokenSource
+	if r.TokenSource != nil && r.OutputTokens != nil {
+		source = *r.TokenSource
+	}
+	if !slices.Contains(g.tokenSources, source) {
+		g.tokenSources = append(g.tokenSources, source)
+	}
+}
+
+// tokenSource is who counted the tokens of all ok requests; nil where they differ, or one has no count.
+func (g *gathered) tokenSource() *string {
+	if len(g.tokenSources) != 1 || g.tokenSources[0] == "" {
+		return nil
+	}
+	source := string(g.tokenSources[0])
+	return &source
+}
+
 func (g *gathered) addOK(r *Record, limits *schema.Limits) {
 	push(&g.ttft, ttft(r))
 	push(&g.ttftScheduled, ttftScheduled(r))
@@ -127,6 +148,7 @@ func (g *gathered) addOK(r *Record, limits *schema.Limits) {
 	g.promptTokens.add(r.PromptTokens)
 	g.outputTokens.add(r.OutputTokens)
 	g.cachedTokens.add(r.CachedPromptTokens)
+	g.countedBy(r)
 	g.askedPrompt.add(r.RequestedPromptTokens)
 	g.askedOutput.add(r.RequestedOutputTokens)
 	if asked, counted := r.RequestedPromptTokens, r.PromptTokens; asked != nil && counted != nil && *asked > 0 {

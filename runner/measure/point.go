@@ -152,6 +152,7 @@ type Point struct {
 	CacheHitRatio       *float64 `json:"cache_hit_ratio" doc:"cached_prompt_tokens over prompt_tokens"`
 	SharedPrefix        *int64   `json:"shared_prefix_tokens" doc:"tokens at the beginning of each prompt that the workload lets a prefix cache have from other prompts; null where it can't be told, as of later turns"`
 	OutputTokens        *int64   `json:"output_tokens" count:"yes" doc:"output tokens of ok requests; null where one of them has no count"`
+	TokenSource         *string  `json:"token_source" doc:"who counted the tokens of the ok requests, as token_source of requests has it; null where they differ, or one has no count"`
 	OutputRatio         *float64 `json:"output_length_ratio" doc:"output tokens of ok requests over those asked for"`
 	PromptRatio         *float64 `json:"prompt_length_ratio" doc:"prompt tokens of ok requests over those asked for"`
 	PromptOff           *float64 `json:"prompt_length_off_max" doc:"greatest difference of an ok request's prompt tokens from those asked for, as a share of these; null where one asked for no length or has no count"`

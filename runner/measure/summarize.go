@@ -101,6 +101,7 @@ func (p *Point) lengths(g *gathered) {
 	if p.PromptRatio != nil {
 		p.PromptOff = &g.promptOff
 	}
+	p.TokenSource = g.tokenSource()
 	p.TokensPerChunk = over(asFloat(p.OutputTokens), count(g.chunks))
 }
 

@@ -19,7 +19,7 @@ func at(ms int64) clock.Instant { return 1000*second + clock.Instant(ms*1e6) }
 
 // request is an ok request of the measured phase: scheduled 1 ms before its dispatch, ended with its last chunk. Times are in milliseconds.
 func request(dispatched, tokens int64, chunks ...int64) Record {
-	r := Record{Phase: Measured, Status: OK, Scheduled: at(dispatched - 1), Dispatched: at(dispatched), OutputTokens: &tokens, PromptTokens: ref(int64(100))}
+	r := Record{Phase: Measured, Status: OK, Scheduled: at(dispatched - 1), Dispatched: at(dispatched), OutputTokens: &tokens, PromptTokens: ref(int64(100)), TokenSource: ref(FromServer)}
 	for _, chunk := range chunks {
 		r.Chunks = append(r.Chunks, int64(at(chunk)-r.Dispatched))
 	}
@@ -78,7 +78,7 @@ func TestSummarizeByHand(t *testing.T) {
 		PointLoad: load, Status: PointCompleted, Started: at(0), Finished: at(142),
 		Counts:       Counts{Issued: 4, OK: 3, HTTPError: 1},
 		WarmupIssued: 2, Late: 3, Dropped: 4, SuccessRate: ref(0.75), ErrorRate: ref(0.25), ErrorExample: ref("http_error: 503: busy"),
-		PromptTokens: ref(int64(300)), OutputTokens: ref(int64(11)), TokensPerChunk: ref(11.0 / 9),
+		PromptTokens: ref(int64(300)), OutputTokens: ref(int64(11)), TokenSource: ref("server"), TokensPerChunk: ref(11.0 / 9),
 		Wall: ref(0.111), OutputTokPerS: ref(11 / 0.111), TotalTokPerS: ref(311 / 0.111), RequestsPerS: ref(3 / 0.111), GoodputPerS: ref(1 / 0.111),
 		// From 31, when the second lane's warmup was still in flight. Of its 3 chunks 2 lie in the window, of the request of 71 all but the last.
 		SteadyStart: at(31), SteadyEnd: at(112), SteadyOutputTokPS: ref((6.0*2/3 + 5 + 4.0*3/4) / 0.081),
@@ -143,6 +143,26 @@ func TestPointStatus(t *testing.T) {
 		p := Summarize(o, schema.PointLoad{}, schema.Limits{})
 		if p.Status != test.status || textOr(p.Reason, "") != test.reason || textOr(p.ErrorExample, "") != test.example {
 			t.Errorf("%s: %s, reason %q, example %q", test.name, p.Status, textOr(p.Reason, ""), textOr(p.ErrorExample, ""))
+		}
+	}
+}
+
+// Who counted is said of a point where it is the same for all of its requests. Regression: https://github.com/kubernetes-sigs/inference-perf/pull/753
+func TestTokenSource(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		change func(r *Record)
+		want   string
+	}{
+		{"all alike", func(*Record) {}, "server"},
+		{"one by another", func(r *Record) { r.TokenSource = ref(FromTokenizer) }, "null"},
+		{"one without a count", func(r *Record) { r.OutputTokens = nil }, "null"},
+		{"one of nobody's", func(r *Record) { r.TokenSource = nil }, "null"},
+	} {
+		o := twoLanes()
+		test.change(&o.Records[4])
+		if got := textOr(Summarize(o, schema.PointLoad{}, schema.Limits{}).TokenSource, "null"); got != test.want {
+			t.Errorf("%s: %s, want %s", test.name, got, test.want)
 		}
 	}
 }
