@@ -96,7 +96,11 @@ func (v *Verdict) unmeasuredText() string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d of %d points were not measured to their end: another may be better.", n, len(v.Points))
+	text := fmt.Sprintf("%d of %d points were not measured to their end", n, len(v.Points))
+	if v.Winner() != nil {
+		text += ": another may be better"
+	}
+	return text + "."
 }
 
 // rejections says why points were rejected, those that are told; points with the same reasons are told together.
@@ -348,8 +352,8 @@ func (v *Verdict) notes() []string {
 	}
 	add(openingWave(p), "The opening wave explains its tail: ttft p95 is %s, and %s without the first requests.",
 		format.Optional(p.TTFT.P95, format.Seconds), format.Optional(p.TTFTAfterWave, format.Seconds))
-	add(v.Rule.Limits.MinContextLength != nil && p.ContextLengthSource != nil && *p.ContextLengthSource == "reported",
-		"Its context length is what the service reports; no request has filled it.")
+	add(v.Rule.Limits.MinContextLength != nil && p.ContextLengthSource != nil && *p.ContextLengthSource != "probe",
+		"Its context length was reported; no request of the run has filled it.")
 	return notes
 }
 

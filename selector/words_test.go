@@ -88,10 +88,12 @@ func TestOtherSentences(t *testing.T) {
 		{"cold", func(p *measure.Point) { p.TTFTDrift = ref(0.4) }, "the median of the last third of the requests is 0.4 times that of the first."},
 		{"falling behind", func(p *measure.Point) { p.TTFTDrift = ref(2.5) }, "is 2.5 times that of the first."},
 		{"opening wave", func(p *measure.Point) { p.TTFT.P95, p.TTFTAfterWave = ref(0.9), ref(0.1) }, "ttft p95 is 900ms, and 100ms without the first requests."},
-		{"context", func(p *measure.Point) { p.ContextLength, p.ContextLengthSource = ref(int64(131072)), ref("reported") }, "no request has filled it."},
+		{"context", func(p *measure.Point) { p.ContextLength, p.ContextLengthSource = ref(int64(131072)), ref("reported") }, "no request of the run has filled it."},
+		{"context of an imported point", func(p *measure.Point) { p.ContextLength, p.ContextLengthSource = ref(int64(131072)), ref("imported") },
+			"Its context length was reported; no request of the run has filled it."},
 	} {
 		r := rule(0)
-		if test.name == "context" {
+		if strings.HasPrefix(test.name, "context") {
 			r.Limits.MinContextLength = ref(int64(131072))
 		}
 		v := Judge(Series{Points: []Candidate{point(with(row(8, 100, 0.2), test.change))}}, r)
@@ -186,6 +188,8 @@ func TestAnUnfinishedRunSaysSo(t *testing.T) {
 	s.Points[1].Repeats[0].Status = measure.PointInterrupted
 	s.Points[2].Repeats = nil
 	mustContain(t, Judge(s, rule(300*time.Millisecond)).Text(), "2 of 3 points were not measured to their end: another may be better.")
+	s.Points[0].Repeats = nil
+	mustContain(t, Judge(s, rule(300*time.Millisecond)).Text(), "3 of 3 points were not measured to their end. Rule:")
 }
 
 func TestPointsWithTheSameReasonsAreToldTogether(t *testing.T) {

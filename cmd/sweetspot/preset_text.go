@@ -81,7 +81,7 @@ func printMarks(out io.Writer, width int, rows [][]string) error {
 		lines = append(lines, "x behind c= the selected point could not be trusted when it was measured again")
 	}
 	if has(3, "?") {
-		lines = append(lines, "? context length as the service reports it; no request has filled it")
+		lines = append(lines, "? context length as it was reported; no request of the run has filled it")
 	}
 	if has(3, markEarlier) {
 		lines = append(lines, "(previous) of a trial that an earlier run measured: CONSTRAINTS and STATUS are this run's own")

@@ -193,7 +193,7 @@ type Point struct {
 	TotalTimeAll AllDist `prefix:"total_time_all" unit:"s" doc:"total time"`
 
 	ContextLength       *int64  `json:"context_length" doc:"context length that the probe filled, or that the service reports"`
-	ContextLengthSource *string `json:"context_length_source" doc:"probe, or reported"`
+	ContextLengthSource *string `json:"context_length_source" doc:"probe; reported, by the service; or imported, from a file that does not say how it was found"`
 	ContextReason       *string `json:"context_length_reason" doc:"why the probe did not fill the context"`
 
 	Server
