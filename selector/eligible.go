@@ -115,7 +115,11 @@ func (r *Rule) unjudgeable(p *measure.Point) string {
 		case value != nil && !math.IsNaN(*value):
 			return fmt.Sprintf("%s of %s is not a time that can be held against the limit of %s", l.name(), format.Seconds(*value), l.text())
 		case n < schema.MinSamples(l.stat):
-			return fmt.Sprintf("%s is unknown: it needs %d requests and there were %d (limit %s)", l.name(), schema.MinSamples(l.stat), n, l.text())
+			had := fmt.Sprintf("and there were %d", n)
+			if all := p.OK + p.Failed(); n < all {
+				had = fmt.Sprintf("that have one, and %d of %d had", n, all)
+			}
+			return fmt.Sprintf("%s is unknown: it needs %d requests %s (limit %s)", l.name(), schema.MinSamples(l.stat), had, l.text())
 		default:
 			return fmt.Sprintf("%s is unknown (limit %s)", l.name(), l.text())
 		}

@@ -48,7 +48,7 @@ func TestReasons(t *testing.T) {
 		{"statistic 0", limited, func(p *measure.Point) { p.TTFTAll.P50 = ref(0.0) }, "ttft p50 of 0ms is not a time that can be held against the limit of 500ms"},
 		{"p99 of 20", p99, func(p *measure.Point) { p.TTFT.N, p.Counts = 19, measure.Counts{Issued: 20, OK: 19, Timeout: 1} },
 			"ttft p99 is unknown: it needs 100 requests and there were 20 (limit 500ms)"},
-		{"no tpot", tpot, func(p *measure.Point) { p.TPOT.N = 0 }, "tpot p50 is unknown: it needs 2 requests and there were 0 (limit 20ms)"},
+		{"no tpot", tpot, func(p *measure.Point) { p.TPOT.N = 0 }, "tpot p50 is unknown: it needs 2 requests that have one, and 0 of 100 had (limit 20ms)"},
 		{"no tokens", nil, func(p *measure.Point) { p.OutputTokens = nil }, "output tokens are unknown: at least one ok request has no count"},
 		{"no throughput", nil, func(p *measure.Point) { p.OutputTokPerS = nil }, "output_tok_per_s is unknown"},
 		{"throughput 0", nil, func(p *measure.Point) { p.OutputTokPerS = ref(0.0) }, "output_tok_per_s is unknown"},

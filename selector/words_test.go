@@ -72,6 +72,9 @@ func TestOtherSentences(t *testing.T) {
 		// https://github.com/vllm-project/guidellm/issues/588: a point may have a most time.
 		{"cut short", func(p *measure.Point) { p.Planned = ref(int64(160)) }, "It measured 100 of the 160 requests that were planned."},
 		{"degenerate", func(p *measure.Point) { p.Degenerate = true }, "Every longer output repeated one text: the model may be broken."},
+		// https://github.com/vllm-project/vllm/pull/9349: short outputs are cheap ones.
+		{"short answers", func(p *measure.Point) { p.OutputRatio = ref(0.5) },
+			"Its answers had 50 % of the tokens asked for: request.ignore_eos has a service that knows it write all of them."},
 		// https://github.com/vllm-project/vllm/issues/8625: fewer tokens than events with text.
 		{"tokens a chunk", func(p *measure.Point) { p.TokensPerChunk = ref(0.49) },
 			"The service counts 0.49 tokens for each event with text: its token counts may be wrong."},
