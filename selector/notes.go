@@ -16,6 +16,8 @@ const (
 	waveFactor    = 2.0 // of its 95th percentile, with the first wave over without
 	busyShare     = 0.8 // of the time that the client's processors had
 	tokensAnEvent = 0.5 // what tokens for each event with text must fall below
+
+	burstGap = 100e-6 // what the median gap between chunks, in seconds, must fall below: a single answer of 10,000 chunks a second is none of a model's
 )
 
 // ofLength are the workloads whose answers are meant to have the length asked for; elsewhere that is a most.
@@ -65,6 +67,9 @@ func (v *Verdict) notes() []string {
 	}
 	if tokens := usable(p.TokensPerChunk); tokens != nil {
 		add(*tokens < tokensAnEvent, "The service counts %s tokens for each event with text: its token counts may be wrong.", format.Number(*tokens))
+	}
+	if gap := p.ICL.P50; known(gap) {
+		add(*gap < burstGap, "Half of its chunks came within %s of the one before, as from a proxy that holds a response back: tpot and icl are not the service's.", format.Seconds(burstGap))
 	}
 	if r := usable(p.OutputRatio); r != nil && !p.IgnoreEOS && slices.Contains(ofLength, p.Workload) {
 		add(*r < v.Rule.Select.Tolerance.OutputLength, "Its answers had %s of the tokens asked for: request.ignore_eos has a service that knows it write all of them.", format.Percent(*r))

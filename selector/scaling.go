@@ -11,6 +11,9 @@ import (
 // plateauGain is the share of throughput that a doubling of the load must add for throughput to be still growing.
 const plateauGain = 0.1
 
+// plateauReach is how many times the level of a plateau's start others must reach for it to be one: noise is enough for two that are next to each other.
+const plateauReach = 1.25
+
 // scale fills in how each point compares with the base, the completed point of the lowest level, and where throughput levels off. Points are in
 // order of load.
 func (v *Verdict) scale() {
@@ -66,7 +69,7 @@ func varies(points []Judged, level func(schema.PointLoad) float64) bool {
 }
 
 // plateau is the lowest level from which on no doubling of the load adds [plateauGain], and no other level has as much more than it; nil where throughput still
-// grows at the last step. Levels that are less than a doubling apart are held against the lowest alone: between two of them noise looks like growth. Only points
+// grows at the last step, and where the levels end soon behind it. Levels that are less than a doubling apart are held against the lowest alone: between two of them noise looks like growth. Only points
 // that can be trusted count, and of those at one level the one with the highest throughput.
 func plateau(grown []*Judged, level func(schema.PointLoad) float64) *string {
 	var best []*Judged
@@ -83,7 +86,7 @@ func plateau(grown []*Judged, level func(schema.PointLoad) float64) *string {
 		}
 	}
 	for start := range max(0, len(best)-1) {
-		if !growing(best[start:], level) {
+		if level(best[len(best)-1].Load) >= plateauReach*level(best[start].Load) && !growing(best[start:], level) {
 			return &best[start].PointID
 		}
 	}

@@ -66,6 +66,7 @@ func TestPlateau(t *testing.T) {
 		{"one level", []int64{4}, []float64{100}, "none"},
 		// Noise between levels that are near one another is much for a doubling; 10 has less than 8 all the same.
 		{"as a search leaves them", []int64{3, 6, 7, 8, 9, 10, 11}, []float64{359, 637, 718, 793, 775, 787, 766}, "c8"},
+		{"the end of a search", []int64{4, 8, 15, 16}, []float64{400, 700, 1000, 1001}, "none"},
 		{"near one another and growing", []int64{8, 9, 10, 12}, []float64{100, 101, 103, 110}, "none"},
 		{"growing by the doubling at last", []int64{1, 2, 4}, []float64{100, 105, 120}, "none"},
 	} {

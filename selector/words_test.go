@@ -75,6 +75,8 @@ func TestOtherSentences(t *testing.T) {
 		// https://github.com/vllm-project/vllm/pull/9349: short outputs are cheap ones.
 		{"short answers", func(p *measure.Point) { p.OutputRatio = ref(0.5) },
 			"Its answers had 50 % of the tokens asked for: request.ignore_eos has a service that knows it write all of them."},
+		{"bursts", func(p *measure.Point) { p.ICL.P50 = ref(0.0) },
+			"Half of its chunks came within 0.1ms of the one before, as from a proxy that holds a response back: tpot and icl are not the service's."},
 		// https://github.com/vllm-project/vllm/issues/8625: fewer tokens than events with text.
 		{"tokens a chunk", func(p *measure.Point) { p.TokensPerChunk = ref(0.49) },
 			"The service counts 0.49 tokens for each event with text: its token counts may be wrong."},
