@@ -150,7 +150,11 @@ func TestSorts(t *testing.T) {
 			t.Errorf("keys: %v, want %v", keys, want)
 		}
 		var sorter floatSorter
-		floats := rapid.SliceOfN(rapid.OneOf(rapid.Float64(), rapid.Just(math.Inf(1)), rapid.Just(math.Inf(-1)), rapid.Just(0.0)), n, n).Draw(t, "floats")
+		times := rapid.Map(rapid.Int64Range(0, math.MaxUint32), func(ns int64) float64 { return time.Duration(ns).Seconds() })
+		floats := rapid.SliceOfN(rapid.SampledFrom([]*rapid.Generator[float64]{
+			times, rapid.OneOf(times, rapid.Just(5.0)), rapid.OneOf(times, rapid.Just(math.Nextafter(0.1, 1))),
+			rapid.OneOf(rapid.Float64(), rapid.Just(math.Inf(1)), rapid.Just(math.Inf(-1)), rapid.Just(0.0)),
+		}).Draw(t, "kind"), n, n).Draw(t, "floats")
 		sorted := slices.Sorted(slices.Values(floats))
 		if sorter.sort(floats); !slices.Equal(floats, sorted) {
 			t.Errorf("floats: %v, want %v", floats, sorted)
@@ -162,7 +166,10 @@ func TestSorts(t *testing.T) {
 func TestGapsAreDescribedAsSecondsAre(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.SampledFrom([]int{0, 1, 2, 100, 2 * fewKeys}).Draw(t, "n")
-		drawn := rapid.SliceOfN(rapid.OneOf(rapid.Int64Range(0, 5e9), rapid.Int64Range(math.MaxUint32-1, math.MaxUint32+1), rapid.Int64Range(-10, 1e12)), n, n).Draw(t, "gaps")
+		drawn := rapid.SliceOfN(rapid.SampledFrom([]*rapid.Generator[int64]{
+			rapid.Int64Range(0, 1e5), rapid.Int64Range(0, math.MaxUint32),
+			rapid.OneOf(rapid.Int64Range(0, 5e9), rapid.Int64Range(math.MaxUint32-1, math.MaxUint32+1), rapid.Int64Range(-10, 1e12)),
+		}).Draw(t, "kind"), n, n).Draw(t, "gaps")
 		var g gaps
 		var seconds []float64
 		for _, gap := range drawn {

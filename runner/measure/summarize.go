@@ -19,12 +19,10 @@ func Summarize(o Outcome, load schema.PointLoad, limits schema.Limits) Point {
 	o.Records = inOrder(o.Records)
 	var f flights
 	var counting sync.WaitGroup
-	counting.Go(func() { f = flightsOf(&o) }) // beside gathering, and the gaps beside the rest: each pair takes about as long
+	counting.Go(func() { f = flightsOf(&o) }) // beside gathering, and what comes of it beside the rest: each pair takes about as long
 	g := gather(o.Records, &limits)
 	counting.Wait()
 	p := Point{PointLoad: load, Started: o.Started, Finished: o.Finished, Counts: g.counts, Health: o.Health}
-	var sorting sync.WaitGroup
-	sorting.Go(func() { p.ICL = g.gaps.describe() })
 	p.WarmupIssued, p.WarmupFailed = g.warmupIssued, g.warmupFailed
 	p.AgenticWarmupIssued = positive(g.agenticIssued)
 	p.Late, p.Dropped = o.Late, o.Dropped
@@ -34,7 +32,11 @@ func Summarize(o Outcome, load schema.PointLoad, limits schema.Limits) Point {
 	p.shares(g)
 	p.lengths(g)
 	p.rates(g, &limits)
-	p.inFlight(&o, &f, g)
+	var sorting sync.WaitGroup
+	sorting.Go(func() {
+		p.ICL = g.gaps.describe()
+		p.inFlight(&o, &f, g)
+	})
 	p.latencies(g, o.firstWave())
 	p.Server = serverOf(o.Samples, o.URLs, g.firstDispatch, g.lastEnd)
 	p.ByURL = byURL(o.Records, o.URLs)
