@@ -46,18 +46,7 @@ func TestWhatIsDamagedIsSetAside(t *testing.T) {
 // damagedCopy is a run like w, taken hold of again, in which one file is another.
 func damagedCopy(t *testing.T, w *Writer, name string, damage func(text []byte) []byte) *Writer {
 	t.Helper()
-	dir := filepath.Join(t.TempDir(), filepath.Base(w.Dir()))
-	if err := os.CopyFS(dir, os.DirFS(w.Dir())); err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(filepath.Join(dir, name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, name), damage(text), fileMode); err != nil {
-		t.Fatal(err)
-	}
-	return resume(t, dir)
+	return resume(t, damagedDir(t, w, name, damage))
 }
 
 // textsBelow gives what stands in the Parquet files of a run, by name.

@@ -163,17 +163,7 @@ func TestDamageBesideTheTablesMakesNoRows(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 6))
 		for _, name := range names {
 			for what, damage := range damages {
-				dir := filepath.Join(t.TempDir(), filepath.Base(w.Dir()))
-				if err := os.CopyFS(dir, os.DirFS(w.Dir())); err != nil {
-					t.Fatal(err)
-				}
-				text, err := os.ReadFile(filepath.Join(dir, name))
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(filepath.Join(dir, name), damage(random, text), fileMode); err != nil {
-					t.Fatal(err)
-				}
+				dir := damagedDir(t, w, name, func(text []byte) []byte { return damage(random, text) })
 				if _, err := Check(dir); err != nil {
 					t.Errorf("%s, %s: %v", name, what, err)
 				}
@@ -199,6 +189,23 @@ func TestDamageBesideTheTablesMakesNoRows(t *testing.T) {
 			}
 		}
 	}
+}
+
+// damagedDir is a copy of a run's directory in which one file is another.
+func damagedDir(t *testing.T, w *Writer, name string, damage func(text []byte) []byte) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), filepath.Base(w.Dir()))
+	if err := os.CopyFS(dir, os.DirFS(w.Dir())); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, name), damage(text), fileMode); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 // A stream that can't be read is kept, uses up its attempt, and does not keep the run from being carried on.
