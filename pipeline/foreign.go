@@ -111,9 +111,7 @@ func poolForeign(repeats []Foreign) *measure.Pooled {
 	}
 	var all measure.Pool
 	for _, f := range repeats {
-		for i := range f.Records {
-			all.Add(&f.Records[i])
-		}
+		all.AddAll(f.Records)
 	}
 	pooled := all.Pooled()
 	return &pooled

@@ -8,9 +8,7 @@ import (
 // keep remembers what the requests of a measurement give as a part of its point's sample. A point with one repeat has that in its row.
 func (e *execution) keep(job Job, records []measure.Record) {
 	pool := &measure.Pool{}
-	for i := range records {
-		pool.Add(&records[i])
-	}
+	pool.AddAll(records)
 	e.pools[job.of()] = pool
 }
 

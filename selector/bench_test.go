@@ -39,9 +39,7 @@ func BenchmarkJudgeAMillionRequests(b *testing.B) {
 	for b.Loop() {
 		for p := range records {
 			var pool measure.Pool
-			for i := range records[p] {
-				pool.Add(&records[p][i])
-			}
+			pool.AddAll(records[p])
 			*s.Points[p].Pooled = pool.Pooled()
 		}
 		if v := Judge(s, rule(100*time.Millisecond)); selected(v) != "c8" {

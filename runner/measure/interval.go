@@ -112,6 +112,16 @@ func (p *Pool) Add(r *Record) {
 	}
 }
 
+// AddAll adds requests, with room made for all at once.
+func (p *Pool) AddAll(records []Record) {
+	for _, values := range []*[]float64{&p.ttft, &p.tpot, &p.totalTime} {
+		*values = slices.Grow(*values, len(records))
+	}
+	for i := range records {
+		p.Add(&records[i])
+	}
+}
+
 // Merge takes in what other gathered.
 func (p *Pool) Merge(other *Pool) {
 	p.ttft, p.tpot, p.totalTime = append(p.ttft, other.ttft...), append(p.tpot, other.tpot...), append(p.totalTime, other.totalTime...)

@@ -132,14 +132,14 @@ func TestIntervalsAreNotWiderThanNeeded(t *testing.T) {
 func TestPoolIsOneSample(t *testing.T) {
 	var pool Pool
 	var values []float64
+	var records []Record
 	for i := range 40 {
-		r := Record{Phase: Measured, Status: OK, Dispatched: 1e9, FirstToken: 1e9 + clock.Instant(i+1)*1e6, LastToken: 2e9, Ended: 3e9, OutputTokens: ref(int64(11))}
 		values = append(values, float64(i+1)/1000)
-		pool.Add(&r)
+		records = append(records, Record{Phase: Measured, Status: OK, Dispatched: 1e9, FirstToken: 1e9 + clock.Instant(i+1)*1e6, LastToken: 2e9, Ended: 3e9, OutputTokens: ref(int64(11))})
 	}
+	pool.AddAll(records)
 	pool.Add(&Record{Phase: Warmup, Status: OK, Dispatched: 1e9, FirstToken: 9e9, Ended: 9e9})
-	pool.Add(&Record{Phase: Measured, Status: Timeout, Dispatched: 1e9, Ended: 9e9})
-	pool.Add(&Record{Phase: Measured, Status: Cancelled, Dispatched: 1e9, Ended: 9e9})
+	pool.AddAll([]Record{{Phase: Measured, Status: Timeout, Dispatched: 1e9, Ended: 9e9}, {Phase: Measured, Status: Cancelled, Dispatched: 1e9, Ended: 9e9}})
 	got := pool.Pooled()
 	if want := describeAll(values, 1); *got.TTFT.P50 != *want.P50 || *got.TTFT.P50Lower != *want.P50Lower || *got.TTFT.P50Upper != *want.P50Upper || got.Issued != 41 {
 		t.Errorf("pooled %+v of %d", got.TTFT, got.Issued)
