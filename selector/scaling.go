@@ -68,9 +68,9 @@ func varies(points []Judged, level func(schema.PointLoad) float64) bool {
 	return slices.ContainsFunc(points, func(p Judged) bool { return level(p.Load) != level(points[0].Load) })
 }
 
-// plateau is the lowest level from which on no doubling of the load adds [plateauGain], and no other level has as much more than it; nil where throughput still
-// grows at the last step, and where the levels end soon behind it. Levels that are less than a doubling apart are held against the lowest alone: between two of them noise looks like growth. Only points
-// that can be trusted count, and of those at one level the one with the highest throughput.
+// plateau is the lowest level from which on no doubling of the load adds [plateauGain], and no other level has as much more than it; nil where throughput
+// still grows at the last step, and where the levels end soon behind it. Levels that are less than a doubling apart are held against the lowest alone:
+// between two of them noise looks like growth. Only points that can be trusted count, and of those at one level the one with the highest throughput.
 func plateau(grown []*Judged, level func(schema.PointLoad) float64) *string {
 	var best []*Judged
 	for _, p := range grown {
