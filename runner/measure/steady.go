@@ -11,6 +11,10 @@ import (
 // steadyShare is the least share of the target that the mean in flight must have for the steady window to be called steady.
 const steadyShare = 0.95
 
+// shortestSteady is the least length in seconds of a steady window that a throughput is made of. Its ends cut through what comes at once: the tokens of all streams
+// come with each step of an engine, tens of milliseconds apart, and a client's stamps may be some milliseconds late.
+const shortestSteady = 1.0
+
 // window is a stretch of time, its start included and its end not.
 type window struct{ from, to clock.Instant }
 
@@ -62,6 +66,22 @@ func (p *Point) unsteady() string {
 		return ""
 	}
 	return fmt.Sprintf("a mean of %.4g %s in flight is below %g %% of the target of %g", *asked.Achieved, asked.Dimension, 100*steadyShare, *asked.Target)
+}
+
+// trustSteady takes the steady throughput back where its window is too short to tell it: less than [shortestSteady], or than a request takes. Requests that began
+// together do the same at the same time, so a part of their time may have all of their prefills in it, or none. TotalTime must have been described.
+func (p *Point) trustSteady() {
+	if p.SteadyOutputTokPS == nil {
+		return
+	}
+	least, of := shortestSteady, ""
+	if took := p.TotalTime.Mean; took != nil && *took > least {
+		least, of = *took, ", which a request takes"
+	}
+	if length := p.SteadyEnd.Sub(p.SteadyStart).Seconds(); length < least {
+		reason := fmt.Sprintf("its window of %.3g s is shorter than %.3g s%s: measure more requests (load.requests_per_slot, load.requests, or load.duration)", length, least, of)
+		p.SteadyOutputTokPS, p.SteadyReason = nil, &reason
+	}
 }
 
 // steadyThroughput is the rate of output tokens within w: those of each ok request, of whatever phase, spread evenly over its events.

@@ -44,6 +44,7 @@ func Summarize(o Outcome, load schema.PointLoad, limits schema.Limits) Point {
 	p.ErrorExample = g.example()
 	p.Status, p.Reason = statusOf(&o, &p)
 	sorting.Wait()
+	p.trustSteady()
 	return p
 }
 

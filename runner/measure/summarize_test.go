@@ -81,7 +81,8 @@ func TestSummarizeByHand(t *testing.T) {
 		PromptTokens: ref(int64(300)), OutputTokens: ref(int64(11)), TokenSource: ref("server"), TokensPerChunk: ref(11.0 / 9),
 		Wall: ref(0.111), OutputTokPerS: ref(11 / 0.111), TotalTokPerS: ref(311 / 0.111), RequestsPerS: ref(3 / 0.111), GoodputPerS: ref(1 / 0.111),
 		// From 31, when the second lane's warmup was still in flight. Of its 3 chunks 2 lie in the window, of the request of 71 all but the last.
-		SteadyStart: at(31), SteadyEnd: at(112), SteadyOutputTokPS: ref((6.0*2/3 + 5 + 4.0*3/4) / 0.081),
+		SteadyStart: at(31), SteadyEnd: at(112),
+		SteadyReason:      ref("its window of 0.081 s is shorter than 1 s: measure more requests (load.requests_per_slot, load.requests, or load.duration)"),
 		OutputTokPerSUser: ref(3 / 0.025), TargetInFlight: ref(int64(2)), TargetSessions: ref(int64(2)), AchievedRate: ref(3 / 0.081),
 		InFlight: InFlight{
 			MeanSessions: ref(200.0 / 111), PeakSessions: ref(int64(2)),
@@ -333,6 +334,29 @@ func TestDegenerateOutput(t *testing.T) {
 	}
 }
 
+// slower is an outcome in which everything takes a hundred times as long.
+func slower(o Outcome) Outcome {
+	slow := func(instants ...*clock.Instant) {
+		for _, i := range instants {
+			if i.Happened() {
+				*i = at(0) + (*i-at(0))*100
+			}
+		}
+	}
+	for i := range o.Records {
+		r := &o.Records[i]
+		slow(&r.Scheduled, &r.Dispatched, &r.FirstToken, &r.FirstOutput, &r.LastToken, &r.Ended)
+		for j := range r.Chunks {
+			r.Chunks[j] *= 100
+		}
+	}
+	for i := range o.Sessions {
+		slow(&o.Sessions[i].Start, &o.Sessions[i].End)
+	}
+	slow(&o.Started, &o.Finished)
+	return o
+}
+
 func TestSteadyWindow(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -341,20 +365,51 @@ func TestSteadyWindow(t *testing.T) {
 		end    clock.Instant
 		reason string
 	}{
-		{"target in the measured phase", func(o *Outcome) {}, at(31), at(112), ""},
+		{"target in the measured phase", func(o *Outcome) {}, at(3100), at(11200), ""},
 		{"never reached", func(o *Outcome) { o.Target = 3 }, 0, 0, "at most 2 of 3 requests were in flight before the last was dispatched"},
-		{"sessions bind", func(o *Outcome) { o.Target = 0 }, at(31), at(112), ""},
+		{"sessions bind", func(o *Outcome) { o.Target = 0 }, at(3100), at(11200), ""},
 		{"nothing binds", func(o *Outcome) { o.Target, o.TargetSessions = 0, 0 }, 0, 0, "neither requests nor sessions in flight have a target"},
-		{"half empty", func(o *Outcome) { o.Records[1].Ended = at(40) }, at(31), at(112), "a mean of 1.086 requests in flight is below 95 % of the target of 2"},
+		{"half empty", func(o *Outcome) { o.Records[1].Ended = at(4000) }, at(3100), at(11200), "a mean of 1.086 requests in flight is below 95 % of the target of 2"},
 	} {
-		o := twoLanes()
+		o := slower(twoLanes())
 		test.change(&o)
 		p := Summarize(o, schema.PointLoad{}, schema.Limits{})
 		if p.SteadyStart != test.start || p.SteadyEnd != test.end || textOr(p.SteadyReason, "") != test.reason {
 			t.Errorf("%s: %d to %d, %q", test.name, p.SteadyStart, p.SteadyEnd, textOr(p.SteadyReason, ""))
 		}
-		if (p.SteadyOutputTokPS == nil) != (test.reason != "") {
-			t.Errorf("%s: throughput %v", test.name, p.SteadyOutputTokPS)
+		if want := (6.0*2/3 + 5 + 4.0*3/4) / 8.1; test.reason == "" && (p.SteadyOutputTokPS == nil || math.Abs(*p.SteadyOutputTokPS-want) > 1e-9) {
+			t.Errorf("%s: throughput %v, want %v", test.name, p.SteadyOutputTokPS, want)
+		}
+		if test.reason != "" && p.SteadyOutputTokPS != nil {
+			t.Errorf("%s: throughput %v", test.name, *p.SteadyOutputTokPS)
+		}
+	}
+}
+
+// A window that holds less than a second, or less than one request, has a throughput that depends on where it was cut. The load was kept up all the same.
+func TestAShortSteadyWindowHasNoThroughput(t *testing.T) {
+	const do = ": measure more requests (load.requests_per_slot, load.requests, or load.duration)"
+	for _, test := range []struct {
+		name   string
+		last   int64 // dispatch of the last request, in milliseconds
+		ended  int64 // of the requests before it
+		reason string
+	}{
+		{"a second", 1000, 900, ""},
+		{"less than a second", 999, 900, "its window of 0.999 s is shorter than 1 s" + do},
+		{"all decode", 2000, 30_000, "its window of 2 s is shorter than 20.1 s, which a request takes" + do},
+	} {
+		o := Outcome{
+			Records: numbered(request(0, 10, 100, test.ended), request(0, 10, 100, test.ended), request(test.last, 10, test.last+100, test.last+200)),
+			Target:  2, Finished: at(40_000),
+		}
+		o.Records[0].Ended, o.Records[1].Ended = max(o.Records[0].Ended, at(test.last)), max(o.Records[1].Ended, at(test.last))
+		p := Summarize(o, schema.PointLoad{}, schema.Limits{})
+		if reason := textOr(p.SteadyReason, ""); reason != test.reason || (p.SteadyOutputTokPS == nil) != (test.reason != "") {
+			t.Errorf("%s: throughput %v, %q", test.name, p.SteadyOutputTokPS, reason)
+		}
+		if p.SteadyMeanRequests == nil || *p.SteadyMeanRequests != 2 {
+			t.Errorf("%s: mean in flight %v", test.name, p.SteadyMeanRequests)
 		}
 	}
 }
