@@ -74,8 +74,11 @@ func (v *Verdict) notes() []string {
 	if r := usable(p.OutputRatio); r != nil && !p.IgnoreEOS && slices.Contains(ofLength, p.Workload) {
 		add(*r < v.Rule.Select.Tolerance.OutputLength, "Its answers had %s of the tokens asked for: request.ignore_eos has a service that knows it write all of them.", format.Percent(*r))
 	}
-	add(p.Source == nil && p.TokenSource != nil && *p.TokenSource == string(measure.FromTokenizer),
-		"Its tokens were counted by request.tokenizer on this machine, which knows no chat template.")
+	if p.Source == nil && p.OutputByTokenizer() {
+		alone := *p.TokenSource == string(measure.FromTokenizer)
+		add(alone, "Its tokens were counted by request.tokenizer on this machine, which knows no chat template.")
+		add(!alone, "Its output tokens were counted by request.tokenizer on this machine: the service's usage counts the prompt alone.")
+	}
 	if d := usable(p.TTFTDrift); d != nil {
 		add(*d > driftFactor || *d < 1/driftFactor, "Its ttft drifts: the median of the last third of the requests is %s times that of the first.", format.Number(*d))
 	}

@@ -75,7 +75,7 @@ func windowText(trial *selector.Verdict) string {
 	}
 	text := "tok/s: output tokens by the service's own count, over the time from the first measured dispatch to the last end"
 	for _, p := range trial.Points {
-		if p.Medians.TokenSource != nil && *p.Medians.TokenSource == string(measure.FromTokenizer) {
+		if p.Medians.OutputByTokenizer() {
 			text = "tok/s: output tokens as request.tokenizer counted them on this machine, over the time from the first measured dispatch to the last end"
 		}
 		if p.Medians.Source != nil {

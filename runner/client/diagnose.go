@@ -100,7 +100,11 @@ func diagnoseAnswer(found AddressReport, config PreflightConfig, http2 bool) []P
 	var problems []Problem
 	r := found.Request
 	if r.OutputTokens == nil {
-		problems = append(problems, Problem{CheckUsage, "the stream ends without usage, so output tokens can't be counted and no point can win: " +
+		lack := "the stream ends without usage"
+		if r.PromptTokens != nil {
+			lack = "the stream's usage has no completion_tokens"
+		}
+		problems = append(problems, Problem{CheckUsage, lack + ", so output tokens can't be counted and no point can win: " +
 			"have the service honour stream_options.include_usage, or name a request.tokenizer to count with", true})
 	}
 	if found.KeepsOpen {

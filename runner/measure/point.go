@@ -231,6 +231,11 @@ func HardwareOf(gpus *schema.GPUs, outputTokPerS *float64) Hardware {
 	return h
 }
 
+// OutputByTokenizer reports whether a tokenizer on the client's machine counted the output tokens.
+func (p *Point) OutputByTokenizer() bool {
+	return p.TokenSource != nil && (*p.TokenSource == string(FromTokenizer) || *p.TokenSource == string(FromServerAndTokenizer))
+}
+
 // Asked is what a point should have kept up, and what it did, in the dimension that binds.
 type Asked struct {
 	Dimension string   // "requests" or "sessions", in flight, or "rate"

@@ -38,7 +38,7 @@ func (c *counting) Send(ctx context.Context, request workload.Request, r *measur
 	wanted := request.WantText
 	request.WantText = true
 	answer := c.sender.Send(ctx, request, r, firstToken)
-	if r.Status == measure.OK && r.TokenSource == nil {
+	if r.Status == measure.OK && r.OutputTokens == nil {
 		kept := exchanged{body: request.Body, answer: answer.Text}
 		if answer.Hidden {
 			kept.answer = "" // not all of the output is known
@@ -71,7 +71,7 @@ func (c *counting) counted(e exchanged) exchanged {
 	return exchanged{prompt: e.prompt, output: e.output}
 }
 
-// fill puts the counts into the records of requests that had none.
+// fill puts the counts into the records of requests that lacked them. A prompt that the service counted keeps its count.
 func (c *counting) fill(records []measure.Record) {
 	for i := range records {
 		r := &records[i]
@@ -83,7 +83,15 @@ func (c *counting) fill(records []measure.Record) {
 			e = c.counted(e)
 		}
 		source := measure.FromTokenizer
-		r.PromptTokens, r.OutputTokens, r.TokenSource = e.prompt, e.output, &source
+		switch {
+		case r.PromptTokens == nil:
+			r.PromptTokens = e.prompt
+		case e.output != nil:
+			source = measure.FromServerAndTokenizer
+		default:
+			continue
+		}
+		r.OutputTokens, r.TokenSource = e.output, &source
 	}
 }
 

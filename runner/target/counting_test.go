@@ -64,6 +64,52 @@ func TestATokenizerCountsWhereTheServiceDoesNot(t *testing.T) {
 	}
 }
 
+// halfCounting is a service whose usage counts the prompt and leaves the completion open, in the words given.
+func halfCounting(t *testing.T, completion string) string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasSuffix(r.URL.Path, "/chat/completions") {
+			http.NotFound(w, r)
+			return
+		}
+		body, _ := io.ReadAll(r.Body)
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprint(w, `data: {"choices":[{"delta":{"content":"tiktoken is great!"},"finish_reason":"stop"}]}`+"\n\n")
+		fmt.Fprintf(w, `data: {"choices":[],"usage":{"prompt_tokens":%d%s}}`+"\n\ndata: [DONE]\n\n", len(strings.Fields(string(body))), completion)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL + "/v1"
+}
+
+// A usage that counts the prompt alone leaves the output to the tokenizer, and the source says so.
+func TestATokenizerCountsTheOutputThatAUsageLacks(t *testing.T) {
+	for _, completion := range []string{"", `,"completion_tokens":null`} {
+		config := configOf(t, halfCounting(t, completion))
+		if _, _, err := Prepare(t.Context(), config); err == nil || !strings.Contains(err.Error(), "usage has no completion_tokens") {
+			t.Errorf("without a tokenizer: %v", err)
+		}
+		config.Spec.Request.Tokenizer = "o200k_base"
+		made, _, err := Prepare(t.Context(), config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer made.Close()
+		one := int64(1)
+		outcome, err := made.Measure(t.Context(), Job{Point: runner.Point{Load: schema.PointLoad{Concurrency: &one}, Requests: 2, DrainTimeout: schema.Duration(1e10)}}, Watch{})
+		if err != nil || len(outcome.Records) != 2 {
+			t.Fatalf("measuring: %v, %d records", err, len(outcome.Records))
+		}
+		for _, r := range outcome.Records {
+			if r.OutputTokens == nil || *r.OutputTokens != 6 || r.TokenSource == nil || *r.TokenSource != measure.FromServerAndTokenizer {
+				t.Errorf("output tokens %v, source %v", r.OutputTokens, r.TokenSource)
+			}
+			if r.PromptTokens == nil || *r.PromptTokens != *r.RequestedPromptTokens {
+				t.Errorf("prompt tokens %v, want the service's %d", r.PromptTokens, *r.RequestedPromptTokens)
+			}
+		}
+	}
+}
+
 // A service that counts is believed, whatever tokenizer is there.
 func TestAServiceThatCountsIsBelieved(t *testing.T) {
 	config := configOf(t, serve(t, nil))

@@ -172,7 +172,7 @@ func (t *Target) lookAtMetrics(ctx context.Context) (notes []string, err error) 
 func (t *Target) countLocally(report client.Report) error {
 	request := t.config.Spec.Request
 	for _, address := range report.Addresses {
-		if request.Tokenizer != "" && address.Request != nil && address.Request.TokenSource == nil {
+		if request.Tokenizer != "" && address.Request != nil && address.Request.OutputTokens == nil {
 			made, err := t.config.Files.tokenizer(request)
 			t.tokens = made
 			return err
@@ -241,7 +241,7 @@ func (t *Target) cut(r *measure.Record) bool {
 	case measure.ConnectError:
 		return r.Connected.Happened()
 	}
-	return r.Status == measure.OK && r.TokenSource == nil && t.config.Spec.Request.Tokenizer == ""
+	return r.Status == measure.OK && r.OutputTokens == nil && t.config.Spec.Request.Tokenizer == ""
 }
 
 // patiently calls try, which reports whether to try again, up to tries times. It stops early when ctx is done.
