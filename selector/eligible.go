@@ -162,7 +162,11 @@ func (r *Rule) notInFlight(p *measure.Point) string {
 		return ""
 	}
 	got, needed := format.Apart(*asked.Achieved/target, least, format.PercentTo, format.Digits-1)
-	return fmt.Sprintf("only %s of %g %s in flight (%s, at least %s needed)", format.Number(*asked.Achieved), target, asked.Dimension, got, needed)
+	reason := fmt.Sprintf("only %s of %g %s in flight (%s, at least %s needed)", format.Number(*asked.Achieved), target, asked.Dimension, got, needed)
+	if kept := p.KeptOpen; kept != nil && *kept > p.Issued/2 {
+		reason += fmt.Sprintf(": %d responses had not ended 5 ms after [DONE], and until then their slots stay taken: have the service, or a proxy before it, end them there, or ask for longer outputs", *kept)
+	}
+	return reason
 }
 
 func (r *Rule) offRate(asked measure.Asked) string {

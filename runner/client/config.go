@@ -98,6 +98,9 @@ func (c *Client) Close() {
 	c.transport.CloseIdleConnections()
 }
 
+// KeptOpen is how many responses so far had not ended soon after [DONE].
+func (c *Client) KeptOpen() int64 { return c.keptOpen.Load() }
+
 // way is what carries the requests.
 func (c *Client) way() http.RoundTripper {
 	if c.config.HTTP2 {

@@ -134,9 +134,9 @@ func (c *Client) probe(ctx context.Context, to *base, request workload.Request, 
 	if request.PromptTokens > 0 {
 		r.RequestedPromptTokens = &request.PromptTokens
 	}
-	before := c.keptOpen.Load()
+	before := c.KeptOpen()
 	c.sendTo(ctx, to, request, &r, func() {})
-	found.Request, found.KeepsOpen = &r, c.keptOpen.Load() > before
+	found.Request, found.KeepsOpen = &r, c.KeptOpen() > before
 	if r.Status == measure.OK && !found.KeepsOpen && !c.config.HTTP2 {
 		found.HangsUp = c.single || c.hangsUp(ctx, to)
 	}

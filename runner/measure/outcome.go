@@ -28,6 +28,8 @@ type Outcome struct {
 	ContextLengthReason string // why the probe did not
 	Health              Health // sampled during the measured phase
 
+	KeptOpen int64 // responses of all phases that had not ended soon after [DONE], so that their slots stayed taken
+
 	URLs int // addresses that requests were sent to; 0 is taken for 1
 
 	Samples []Sample // what the service showed of itself, in order of time, from before the first request until after the last; empty where it shows nothing

@@ -143,6 +143,7 @@ type Point struct {
 	AgenticWarmupIssued *int64   `json:"agentic_warmup_requests_issued" count:"yes" doc:"requests dispatched in the cache-warmup burst of agentic replay; null where there was none"`
 	Late                int64    `json:"requests_late" doc:"measured requests of an open loop that waited for a slot, or behind one that did; 0 in a closed loop"`
 	Dropped             int64    `json:"requests_dropped" doc:"arrivals of an open loop that were due in the measured phase and not dispatched in it; 0 in a closed loop"`
+	KeptOpen            *int64   `json:"responses_kept_open" count:"yes" doc:"responses of all phases that had not ended 5 ms after [DONE]: until then their slots stay taken, and their connections are not used again; null in imported results"`
 	SuccessRate         *float64 `json:"success_rate" doc:"ok over issued"`
 	ErrorRate           *float64 `json:"error_rate" doc:"failures over issued less cancelled"`
 	ErrorExample        *string  `json:"error_example" doc:"the commonest class of failure and one message of it"`

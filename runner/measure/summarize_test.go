@@ -57,7 +57,7 @@ func twoLanes() Outcome {
 	return Outcome{
 		Records:  numbered(warmup(request(0, 6, 10, 20, 30)), carried, first, failure(63, 70, HTTPError, "503: busy"), third, request(112, 2, 132, 142)),
 		Sessions: []Span{{at(0), at(30)}, {at(0), at(110)}, {at(30), at(62)}, {at(62), at(70)}, {at(70), at(121)}, {at(111), at(142)}},
-		Started:  at(0), Finished: at(142), Target: 2, TargetSessions: 2, Late: 3, Dropped: 4,
+		Started:  at(0), Finished: at(142), Target: 2, TargetSessions: 2, Late: 3, Dropped: 4, KeptOpen: 5,
 		Health: Health{LagP99: ref(0.0051)},
 	}
 }
@@ -77,7 +77,7 @@ func TestSummarizeByHand(t *testing.T) {
 	want := Point{
 		PointLoad: load, Status: PointCompleted, Started: at(0), Finished: at(142),
 		Counts:       Counts{Issued: 4, OK: 3, HTTPError: 1},
-		WarmupIssued: 2, Late: 3, Dropped: 4, SuccessRate: ref(0.75), ErrorRate: ref(0.25), ErrorExample: ref("http_error: 503: busy"),
+		WarmupIssued: 2, Late: 3, Dropped: 4, KeptOpen: ref(int64(5)), SuccessRate: ref(0.75), ErrorRate: ref(0.25), ErrorExample: ref("http_error: 503: busy"),
 		PromptTokens: ref(int64(300)), OutputTokens: ref(int64(11)), TokenSource: ref("server"), TokensPerChunk: ref(11.0 / 9),
 		Wall: ref(0.111), OutputTokPerS: ref(11 / 0.111), TotalTokPerS: ref(311 / 0.111), RequestsPerS: ref(3 / 0.111), GoodputPerS: ref(1 / 0.111),
 		// From 31, when the second lane's warmup was still in flight. Of its 3 chunks 2 lie in the window, of the request of 71 all but the last.
@@ -107,7 +107,7 @@ func TestSummarizeByHand(t *testing.T) {
 func TestSummarizeNothing(t *testing.T) {
 	got := Summarize(Outcome{Started: at(0), Finished: at(1)}, schema.PointLoad{}, schema.Limits{MaxTTFT: ref(schema.Duration(time.Second))})
 	reason, steady := "no request was measured", "neither requests nor sessions in flight have a target"
-	want := Point{Started: at(0), Finished: at(1), Status: PointFailed, Reason: &reason, SteadyReason: &steady}
+	want := Point{Started: at(0), Finished: at(1), Status: PointFailed, Reason: &reason, SteadyReason: &steady, KeptOpen: ref(int64(0))}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -354,8 +354,9 @@ func (t *Target) Measure(ctx context.Context, job Job, watch Watch) (measure.Out
 		Clock:    t.config.Clock,
 		Live:     watch.Live, Sink: watch.Ended, Stop: watch.Stop,
 	}
-	finish, seen := t.metrics.Watch(ctx), t.measureGPUs()
+	finish, seen, keptOpen := t.metrics.Watch(ctx), t.measureGPUs(), t.client.KeptOpen()
 	outcome := t.drive(ctx, job.Point, deps)
+	outcome.KeptOpen = t.client.KeptOpen() - keptOpen
 	outcome.Samples, outcome.GPUs, outcome.URLs = finish(), seen(), len(t.config.URLs)
 	for i := range outcome.Samples {
 		outcome.Samples[i].URL = t.config.Redact(outcome.Samples[i].URL)

@@ -1,6 +1,7 @@
 package target
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -200,6 +201,43 @@ func TestHeaderReadsSecretsByName(t *testing.T) {
 	for name, want := range map[string]string{"Authorization": "Bearer value of KEY", "X-Team": "a", "X-Token": "value of TOKEN"} {
 		if got := header.Get(name); got != want {
 			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+}
+
+// A response that its service does not end behind [DONE] keeps its slot for a while, which is seen of the point.
+func TestResponsesKeptOpenAreCounted(t *testing.T) {
+	for _, open := range []bool{false, true} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if !strings.HasSuffix(r.URL.Path, "/chat/completions") {
+				http.NotFound(w, r)
+				return
+			}
+			body, _ := io.ReadAll(r.Body)
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprint(w, `data: {"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}]}`+"\n\n")
+			fmt.Fprintf(w, `data: {"choices":[],"usage":{"prompt_tokens":%d,"completion_tokens":1}}`+"\n\ndata: [DONE]\n\n", len(strings.Fields(string(body))))
+			w.(http.Flusher).Flush()
+			if open {
+				<-r.Context().Done() // the client has closed the connection
+			}
+		}))
+		t.Cleanup(server.Close)
+		made, _, err := Prepare(t.Context(), configOf(t, server.URL+"/v1"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer made.Close()
+		one := int64(1)
+		outcome, err := made.Measure(t.Context(), Job{Point: runner.Point{Load: schema.PointLoad{Concurrency: &one}, Requests: 3, DrainTimeout: schema.Duration(1e10)}}, Watch{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if open && outcome.KeptOpen != 3 { // where it ends them, a busy machine may make one late all the same
+			t.Errorf("%d of 3 responses were kept open, want all", outcome.KeptOpen)
+		}
+		if !open && outcome.KeptOpen == 3 {
+			t.Error("all responses are taken for kept open")
 		}
 	}
 }
