@@ -27,8 +27,7 @@ func (g *gaps) add(gap int64) {
 func (g *gaps) describe() Dist {
 	if len(g.wide) == 0 {
 		mean, squares := momentsOf(g.narrow)
-		ranked := rank(g.narrow)
-		return distOf(len(g.narrow), func(rank int) float64 { return float64(ranked.at(rank)) }, mean, squares, float64(time.Second))
+		return distOf(len(g.narrow), byRank(g.narrow), mean, squares, float64(time.Second))
 	}
 	sortKeys(g.narrow, make([]uint32, len(g.narrow)))
 	slices.Sort(g.wide)
@@ -45,6 +44,19 @@ func (g *gaps) describe() Dist {
 	n := len(g.narrow) + len(g.wide)
 	mean := (sumOf(g.narrow) + sumOf(g.wide)) / float64(n)
 	return distOf(n, at, mean, squaresOf(g.narrow, mean)+squaresOf(g.wide, mean), float64(time.Second))
+}
+
+// fewGaps are put in order in less time and memory than their halves are counted in.
+const fewGaps = 1 << halfBits
+
+// byRank gives the value at each rank, from 0. It may put the values in order.
+func byRank(values []uint32) func(rank int) float64 {
+	if len(values) < fewGaps {
+		sortKeys(values, make([]uint32, len(values)))
+		return func(rank int) float64 { return float64(values[rank]) }
+	}
+	counted := rank(values)
+	return func(rank int) float64 { return float64(counted.at(rank)) }
 }
 
 // momentsOf are the mean and the sum of the squared distances from it, n*sum(v^2)-sum(v)^2 over n. In integers of 128 bits that is exact, whatever the order.

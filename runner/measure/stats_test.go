@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -179,7 +180,24 @@ func TestGapsAreDescribedAsSecondsAre(t *testing.T) {
 		if diff := cmp.Diff(Describe(seconds), g.describe(), nearly); diff != "" {
 			t.Error(diff)
 		}
+		counted, sorted := rank(g.narrow), slices.Sorted(slices.Values(g.narrow)) // describe counts where there are very many
+		for i, want := range sorted {
+			if got := counted.at(i); got != want {
+				t.Fatalf("by counting rank %d is %d, want %d", i, got, want)
+			}
+		}
 	})
+}
+
+// A point of few requests does not take megabytes to describe.
+func TestFewGapsTakeLittleMemory(t *testing.T) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	(&gaps{narrow: []uint32{50e6, 51e6, 100e6, 49e6}}).describe()
+	runtime.ReadMemStats(&after)
+	if took := after.TotalAlloc - before.TotalAlloc; took > 1<<16 {
+		t.Errorf("four gaps took %d bytes", took)
+	}
 }
 
 // Regression: https://github.com/vllm-project/vllm-omni/issues/6693, where a missing time was 0 and so within every limit.
