@@ -1,6 +1,7 @@
 package results
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"iter"
@@ -25,30 +26,20 @@ var (
 	longGroups grouping = (*pqarrow.FileWriter).WriteBuffered
 )
 
+// bufferSize gathers what the library writes in pieces of a few bytes.
+const bufferSize = 1 << 16
+
 // writeParquet writes rows to w, a group at a time. It does not close w.
 func writeParquet[T any](w io.Writer, l layout, rows iter.Seq[T], write grouping) error {
 	if err := useOneEncoder(); err != nil {
 		return err
 	}
-	sink := &sink{to: w}
-	err := caught(func() error { return writeGroups(sink, l, rows, write) })
-	if sink.broken != nil {
-		return sink.broken
+	out := bufio.NewWriterSize(w, bufferSize) // it keeps the first error of writing: the library panics over some and overlooks others
+	err := caught(func() error { return writeGroups(out, l, rows, write) })
+	if broken := out.Flush(); broken != nil {
+		return broken
 	}
 	return err
-}
-
-// sink keeps the first error of writing: the library panics over some and overlooks others.
-type sink struct {
-	to     io.Writer
-	broken error
-}
-
-func (s *sink) Write(p []byte) (n int, err error) {
-	if s.broken == nil {
-		n, s.broken = s.to.Write(p)
-	}
-	return n, s.broken
 }
 
 func writeGroups[T any](w io.Writer, l layout, rows iter.Seq[T], write grouping) error {
