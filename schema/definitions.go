@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/cuecontext"
@@ -39,10 +40,10 @@ func join(names []string) []byte {
 // definitions is the specification, compiled. It is used by one goroutine.
 type definitions struct {
 	ctx      *cue.Context
-	settings *shape // #Settings
-	spec     *shape // #Spec
-	rules    map[string]int
-	valid    map[valueOf][]byte // values found valid before, as JSON with their defaults
+	settings *shape                // #Settings
+	spec     *shape                // #Spec
+	rules    func() map[string]int // made when the first fault is told: a good preset needs none
+	valid    map[valueOf][]byte    // values found valid before, as JSON with their defaults
 }
 
 // valueOf is a value, as JSON, of a field.
@@ -58,7 +59,7 @@ func compile() (*definitions, error) {
 	if err := root.Err(); err != nil {
 		return nil, fmt.Errorf("compiling the specification: %w", err)
 	}
-	d := &definitions{ctx: ctx, rules: rules(source), valid: map[valueOf][]byte{}}
+	d := &definitions{ctx: ctx, rules: sync.OnceValue(func() map[string]int { return rules(source) }), valid: map[valueOf][]byte{}}
 	d.settings = newShape("", root.LookupPath(cue.ParsePath("#Settings")))
 	if trials := d.settings.get("trials"); trials != nil {
 		trials.each = newShape("", root.LookupPath(cue.ParsePath("#Patch")))

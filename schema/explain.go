@@ -15,7 +15,7 @@ func (c *checker) broken(err error) string {
 	for _, e := range errors.Errors(err) {
 		format, args := e.Msg()
 		message := fmt.Sprintf(format, args...)
-		if order, isRule := c.rules[message]; isRule && (found == "" || order > c.rules[found]) {
+		if order, isRule := c.rules()[message]; isRule && (found == "" || order > c.rules()[found]) {
 			found = message
 		}
 	}
@@ -29,7 +29,7 @@ func (c *checker) together(err error, n *node) {
 		format, args := e.Msg()
 		message := fmt.Sprintf(format, args...)
 		at := n.at(cuePath(e.Path()))
-		if _, isRule := c.rules[message]; !isRule || at == nil || c.broken(onlyOf(err, e)) != message {
+		if _, isRule := c.rules()[message]; !isRule || at == nil || c.broken(onlyOf(err, e)) != message {
 			continue
 		}
 		c.report(at.place, "%s", message)
