@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 
 	"sweetspot/runner/clock"
+	"sweetspot/runner/heap"
 	"sweetspot/runner/measure"
 	"sweetspot/runner/slots"
 	"sweetspot/runner/workload"
@@ -54,17 +54,13 @@ type engine struct {
 	course
 }
 
-// loadGCPercent has garbage collected half as often as is Go's default while a load runs: its processors are wanted for the load, and a stream then has
-// some 30 KiB in the place of 28.
-const loadGCPercent = 200
-
 // Run drives a point and returns what it saw, when the last request has ended. It never fails: what went wrong stands in the outcome, with every
 // request that was dispatched. All goroutines that it starts have ended when it returns, provided that the Sender returns when its context is done.
 func Run(ctx context.Context, point Point, deps Deps) measure.Outcome {
 	if err := point.check(); err != nil {
 		return measure.Outcome{Started: deps.Clock.Now(), Finished: deps.Clock.Now(), Aborted: err.Error()}
 	}
-	defer debug.SetGCPercent(debug.SetGCPercent(loadGCPercent))
+	defer heap.Load()()
 	e := newEngine(ctx, point, deps)
 	e.prepareProbe()
 	stopSupply := e.startSupply(ctx)

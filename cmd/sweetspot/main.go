@@ -19,6 +19,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"sweetspot/pipeline/results"
+	"sweetspot/runner/heap"
 	"sweetspot/schema"
 )
 
@@ -70,6 +71,7 @@ type process struct {
 }
 
 func main() {
+	heap.Start()
 	log.SetOutput(io.Discard) // net/http writes of odd responses there; what matters of them is in the results
 	os.Exit(run(os.Args[1:], &process{
 		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, lookupEnv: os.LookupEnv, environ: os.Environ,
