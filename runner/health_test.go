@@ -79,6 +79,27 @@ func TestClientHealthIsSampledDuringTheMeasuredPhase(t *testing.T) {
 	})
 }
 
+// Regression: a stall of 100 ms in each second was one late run of ninety, though one instant of ten came late.
+func TestAStallCountsAtEachInstantThatItHeldUp(t *testing.T) {
+	s := &sentinel{}
+	at := func(d time.Duration) clock.Instant { return clock.Instant(time.Hour + d) }
+	due := at(20 * time.Millisecond)
+	for _, run := range []struct{ now, next time.Duration }{
+		{20 * time.Millisecond, 40 * time.Millisecond},
+		{39 * time.Millisecond, 40 * time.Millisecond}, // woken before its time
+		{41 * time.Millisecond, 60 * time.Millisecond},
+		{155 * time.Millisecond, 160 * time.Millisecond},
+	} {
+		if due = s.ran(due, at(run.now)); due != at(run.next) {
+			t.Errorf("run at %v it wants to be run at %v, want %v", run.now, due.Sub(at(0)), run.next)
+		}
+	}
+	want := []time.Duration{0, 1e6, 95e6, 75e6, 55e6, 35e6, 15e6}
+	if diff := cmp.Diff(want, s.lags); diff != "" {
+		t.Errorf("lags (-want +got):\n%s", diff)
+	}
+}
+
 func TestHealthFigures(t *testing.T) {
 	lags := make([]time.Duration, 200)
 	for i := range lags {
