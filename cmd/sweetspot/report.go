@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 
@@ -17,21 +18,41 @@ type reportCmd struct {
 	Output string `short:"o" required:"" placeholder:"FILE" help:"The file to write; - is standard output."`
 }
 
-// Run is the command.
+// Run is the command. A run that is there and can't be read keeps the others from no page: it is told of once that is written.
 func (c *reportCmd) Run(p *process) error {
 	var runs []report.Judged
+	var unread []error
 	for _, name := range c.Runs {
-		run, err := c.find(p, name)
-		if err != nil {
+		run, err := c.judged(p, name)
+		var none exit
+		switch {
+		case errors.As(err, &none):
 			return err
+		case err != nil:
+			unread = append(unread, err)
+		default:
+			runs = append(runs, run)
 		}
-		document, broken, err := pipeline.Read(run, nil)
-		if err != nil {
-			return err
-		}
-		p.warn(broken)
-		runs = append(runs, report.Judged{Run: run, Document: document})
 	}
+	if len(runs) > 0 {
+		if err := c.write(p, runs); err != nil {
+			return err
+		}
+	}
+	return errors.Join(unread...)
+}
+
+func (c *reportCmd) judged(p *process, name string) (report.Judged, error) {
+	run, err := c.find(p, name)
+	if err != nil {
+		return report.Judged{}, err
+	}
+	document, broken, err := pipeline.Read(run, nil)
+	p.warn(broken)
+	return report.Judged{Run: run, Document: document}, err
+}
+
+func (c *reportCmd) write(p *process, runs []report.Judged) error {
 	var page bytes.Buffer
 	broken, err := report.Write(&page, runs)
 	p.warn(broken)

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"math"
+	"reflect"
 	"slices"
 	"time"
 
@@ -87,12 +89,24 @@ type figures struct {
 }
 
 func figuresOf(p *measure.Point) figures {
-	return figures{
+	f := figures{
 		OutputTokPerS: p.OutputTokPerS, SteadyTokPerS: p.SteadyOutputTokPS, OutputTokPerSUser: p.OutputTokPerSUser,
 		OutputTokPerSGPU: p.OutputTokPerSGPU, CostPerMillion: p.CostPerMillion, RequestsPerS: p.RequestsPerS, GoodputPerS: p.GoodputPerS,
 		InFlight: p.MeanRequests, SteadyInFlight: p.SteadyMeanRequests, OK: p.OK, Issued: p.Issued, ErrorExample: p.ErrorExample,
 		TTFTP50: p.TTFT.P50, TTFTP95: p.TTFT.P95, TTFTP99: p.TTFT.P99, TPOTP50: p.TPOT.P50, TotalTimeP50: p.TotalTime.P50,
 		LagP99: p.LagP99, CPUShare: p.CPUShare, GCPauseMax: p.GCPauseMax, Connections: p.Connections, ClientLimited: p.ClientLimited, Server: p.Server, Telemetry: p.Telemetry,
+	}
+	f.drawable()
+	return f
+}
+
+// drawable leaves out figures that are infinite or no number, as a file from elsewhere may have them: JSON has none, and a chart has no place for them.
+func (f *figures) drawable() {
+	row := reflect.ValueOf(f).Elem()
+	for _, c := range measure.Columns(row.Type()) {
+		if v, ok := row.FieldByIndex(c.Index).Interface().(*float64); ok && v != nil && (math.IsInf(*v, 0) || math.IsNaN(*v)) {
+			row.FieldByIndex(c.Index).SetZero()
+		}
 	}
 }
 

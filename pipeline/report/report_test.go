@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -188,6 +189,19 @@ func TestSeveralRunsStandOnOnePage(t *testing.T) {
 		if p.Selected != (p.Timeline != nil) {
 			t.Errorf("%s: selected %v, timeline %v", p.Label, p.Selected, p.Timeline)
 		}
+	}
+}
+
+// A figure that is no finite number, as a file from elsewhere may have it, keeps no page from being written.
+func TestAFigureThatIsNoNumberIsNotDrawn(t *testing.T) {
+	run := judged(t)
+	point := &run.Document.Trials[0].Points[0].Medians
+	infinite, none := math.Inf(1), math.NaN()
+	point.TTFT.P50, point.OutputTokPerS, point.ServerWaitingMax = &infinite, &none, &infinite
+	_, d, _ := written(t, judged(t), run)
+	drawn := d.Runs[1].Trials[0].Points[0]
+	if drawn.TTFTP50 != nil || drawn.OutputTokPerS != nil || drawn.ServerWaitingMax != nil || drawn.TPOTP50 == nil {
+		t.Errorf("drawn: %+v", drawn.figures)
 	}
 }
 

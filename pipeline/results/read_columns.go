@@ -2,6 +2,7 @@ package results
 
 import (
 	"fmt"
+	"math"
 	"reflect"
 
 	"github.com/parquet-go/parquet-go"
@@ -81,10 +82,11 @@ func typeText(kind parquet.Kind, repeated int) string {
 	return kind.String()
 }
 
-// put puts a value into a row. An empty list is one value, at a level below that of its elements.
+// put puts a value into a row. An empty list is one value, at a level below that of its elements. What is not a number, which older versions have stored, says
+// as little as null.
 func (c *storedColumn) put(row reflect.Value, value *parquet.Value) {
 	switch {
-	case !value.IsNull():
+	case !value.IsNull() && !(value.Kind() == parquet.Double && math.IsNaN(value.Double())):
 		c.set(row.FieldByIndex(c.Index), value)
 	case c.Type.Kind() == reflect.Slice && value.DefinitionLevel() < c.leaf.MaxDefinitionLevel()-1:
 		row.FieldByIndex(c.Index).Set(reflect.MakeSlice(c.Type, 0, 0))
