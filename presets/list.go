@@ -117,6 +117,11 @@ func listed(entry *results.Entry) (run Listed, broken []error, err error) {
 	return Listed{entry.RunID, entry.Name, entry.CreatedAt, shown(entry.Status, brief.Reproduced), brief}, broken, nil
 }
 
+// Interim reports whether the run was not measured to its end, so that its figures and its winner may change.
+func (l *Listed) Interim() bool {
+	return l.Status != statusVerified && !final(results.Status(l.Status))
+}
+
 // shown is the status that listings show.
 func shown(status results.Status, reproduced *bool) string {
 	if status == results.Completed && reproduced != nil && *reproduced {

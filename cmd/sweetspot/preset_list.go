@@ -38,7 +38,7 @@ func (presetListCmd) Help() string {
     STATUS       trials done of trials planned; verified: the winner was measured
                  again and reproduced
 
-(previous) stands behind figures of a trial that an earlier run measured (the preset's previous).
+(previous) stands behind figures of a trial that an earlier run measured (the preset's previous), (interim) behind those of what was not measured to its end: they may change.
 
 * stands behind a figure that does not meet its limit, and behind the selected point where no point meets the limits.
 

@@ -23,7 +23,7 @@ func printRuns(out io.Writer, width int, listing *presets.Listing, verbose bool)
 	var rows [][]string
 	for i := range listing.Runs {
 		run := &listing.Runs[i]
-		rows = append(rows, []string{run.Name, run.ID, constraintsText(run.Constraints), benchmarkText(run.Benchmark) + earlierMark(run), barsText(run.Trials), statusText(run)})
+		rows = append(rows, []string{run.Name, run.ID, constraintsText(run.Constraints), benchmarkText(run.Benchmark) + earlierMark(run) + interimMark(run), barsText(run.Trials), statusText(run)})
 		if verbose {
 			rows = append(rows, trialRows(run)...)
 		}
@@ -47,6 +47,16 @@ func earlierMark(run *presets.Listed) string {
 	return ""
 }
 
+// markInterim stands behind figures of what was not measured to its end.
+const markInterim = " (interim)"
+
+func interimMark(run *presets.Listed) string {
+	if run.Benchmark != nil && run.Interim() {
+		return markInterim
+	}
+	return ""
+}
+
 func trialRows(run *presets.Listed) [][]string {
 	var rows [][]string
 	bars := []rune(barsText(run.Trials))
@@ -59,6 +69,9 @@ func trialRows(run *presets.Listed) [][]string {
 		benchmark := benchmarkText(trial.Benchmark)
 		if i >= run.TrialsPlanned {
 			benchmark += markEarlier
+		}
+		if trial.Benchmark != nil && trial.Status == "incomplete" {
+			benchmark += markInterim
 		}
 		rows = append(rows, []string{name, "", "", benchmark, string(bars[i]), trial.Status})
 	}
@@ -85,6 +98,9 @@ func printMarks(out io.Writer, width int, rows [][]string) error {
 	}
 	if has(3, markEarlier) {
 		lines = append(lines, "(previous) of a trial that an earlier run measured: CONSTRAINTS and STATUS are this run's own")
+	}
+	if has(3, markInterim) {
+		lines = append(lines, "(interim) of what was not measured to its end: the figures and the winner may change")
 	}
 	if slices.ContainsFunc(rows, func(row []string) bool { return strings.HasPrefix(row[0], markSelected+" ") }) {
 		lines = append(lines, "> the winning trial")
