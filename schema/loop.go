@@ -28,3 +28,22 @@ func replaceLoop(load *node, o override) {
 		load.remove(name)
 	}
 }
+
+// amounts are the fields of a load that say how much is measured, each with those whose place it takes.
+var amounts = map[string][]string{
+	"requests":          {"requests_per_slot", "min_requests", "duration"},
+	"requests_per_slot": {"requests", "duration"},
+	"min_requests":      {"requests", "duration"},
+	"duration":          {"requests", "requests_per_slot", "min_requests", "max_duration"},
+}
+
+// replaceAmount takes out of a preset's load how much is measured, where that is given in another way. It comes before overrides are made, so that two of them that
+// exclude each other are told.
+func replaceAmount(load *node, o override) {
+	if load == nil || len(o.path) != 2 || o.path[0] != "load" || o.value.kind == null {
+		return
+	}
+	for _, name := range amounts[o.path[1]] {
+		load.remove(name)
+	}
+}

@@ -10,9 +10,11 @@ import (
 
 // Options change a preset before it is validated, as the command line does.
 type Options struct {
-	// Set has assignments such as "load.requests=100". The value is JSON where it reads as JSON, else text; null removes the field. A path may
-	// not be set twice.
+	// Set has assignments such as "load.requests=100". The value is JSON where it reads as JSON, else text; null removes the field. A number or truth
+	// that a field does not take is text where the field takes it so, as in "request.http=2". A path may not be set twice.
 	Set []string
+
+	texts []string // of Set, whose values are text, whatever they read as
 	// Flags has sweeps by the name of their field in load, such as "request_concurrency": "1,2,4".
 	Flags map[string]string
 	// Digest gives the SHA-256, in hexadecimal, of the file that a workload names, or why it can't be used. Nil: no file is looked at, and what the
@@ -40,7 +42,7 @@ func (opts Options) overrides() ([]override, Problems) {
 		all = append(all, override{at.path, &node{kind: text, literal: opts.Flags[name], place: at}, at})
 	}
 	for _, assignment := range opts.Set {
-		o, problem := readAssignment(assignment)
+		o, problem := readAssignment(assignment, slices.Contains(opts.texts, assignment))
 		if problem != nil {
 			problems = append(problems, *problem)
 			continue
@@ -57,7 +59,19 @@ func (opts Options) overrides() ([]override, Problems) {
 	return all, problems
 }
 
-func readAssignment(s string) (override, *Problem) {
+// refused are the assignments whose value is a number or a truth and has a problem, each with the file of its problems: the field may take it as text.
+func (opts Options) refused(problems Problems) map[string]string {
+	refused := map[string]string{}
+	for _, assignment := range opts.Set {
+		o, problem := readAssignment(assignment, false)
+		if problem == nil && (o.value.kind == number || o.value.kind == boolean) && problems.of(o.place.file) {
+			refused[assignment] = o.place.file
+		}
+	}
+	return refused
+}
+
+func readAssignment(s string, asText bool) (override, *Problem) {
 	left, right, found := strings.Cut(s, "=")
 	if inQuotes := strings.Count(left, `"`)%2 == 1; inQuotes { // a quoted name with = in it
 		if end := strings.Index(right, `"=`); end >= 0 {
@@ -72,6 +86,9 @@ func readAssignment(s string) (override, *Problem) {
 		return override{}, &Problem{File: "--set " + left, Message: err.Error()}
 	}
 	at := place{file: "--set " + p.String(), path: p}
+	if asText {
+		return override{p, &node{kind: text, literal: right, place: at}, at}, nil
+	}
 	return override{p, readValue(right, at), at}, nil
 }
 

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,6 +19,13 @@ const twoTrials = plain + `
 trials: {a: {}, b: {service: endpoint: url: "http://127.0.0.1:8001/v1", workload: random: prompt_tokens: 200}}
 `
 
+const timed = `
+model: "tiny"
+service: endpoint: url: "http://127.0.0.1:8000/v1"
+workload: random: {}
+load: {concurrency: "1..4", duration: "1m"}
+`
+
 func TestOverrides(t *testing.T) {
 	for _, test := range []struct {
 		name  string
@@ -29,6 +37,14 @@ func TestOverrides(t *testing.T) {
 		{"a number", plain, Options{Set: []string{"load.requests=99"}}, func(p *Preset) any { return *p.Load.Requests }, int64(99)},
 		{"text", plain, Options{Set: []string{"model=org/other"}}, func(p *Preset) any { return p.Trials[0].Spec.Model }, "org/other"},
 		{"text that reads as JSON is quoted", plain, Options{Set: []string{`model="123"`}}, func(p *Preset) any { return p.Trials[0].Spec.Model }, "123"},
+		{"a number where text is wanted", plain, Options{Set: []string{"request.http=2"}}, func(p *Preset) any { return p.Trials[0].Spec.Request.HTTP }, "2"},
+		{"all digits of it", plain, Options{Set: []string{"request.http=1.1", "model=1.10"}}, func(p *Preset) any { return p.Trials[0].Spec.Request.HTTP + " " + p.Trials[0].Spec.Model }, "1.1 1.10"},
+		{"a truth where text is wanted", plain, Options{Set: []string{`request.headers.X-B=true`}}, func(p *Preset) any { return p.Trials[0].Spec.Request.Headers["X-B"].Value }, "true"},
+		{"in a trial", twoTrials, Options{Set: []string{"trials.b.request.http=2"}}, func(p *Preset) any { return p.Trials[1].Spec.Request.HTTP }, "2"},
+		{"a number where both are taken", plain, Options{Set: []string{"request.extra_body.k=2"}}, func(p *Preset) any { return fmt.Sprintf("%T", p.Trials[0].Spec.Request.ExtraBody["k"]) }, "json.Number"},
+		{"a duration in the place of a count", plain, Options{Set: []string{"load.duration=30s"}}, func(p *Preset) any { return p.Load.Requests == nil && p.Load.Duration.String() == "30s" }, true},
+		{"a count in the place of a duration", timed, Options{Set: []string{"load.requests=9"}}, func(p *Preset) any { return p.Load.Duration == nil && *p.Load.Requests == 9 }, true},
+		{"a count a slot in the place of both", timed, Options{Set: []string{"load.requests_per_slot=9"}}, func(p *Preset) any { return p.Load.Duration == nil && p.Load.RequestsPerSlot == 9 }, true},
 		{"text with =", plain, Options{Set: []string{`model=a=b`}}, func(p *Preset) any { return p.Trials[0].Spec.Model }, "a=b"},
 		{"a truth", plain, Options{Set: []string{"request.ignore_eos=true"}}, func(p *Preset) any { return p.Trials[0].Spec.Request.IgnoreEOS }, true},
 		{"a section that is not there", plain, Options{Set: []string{"limits.max_ttft=250ms"}}, func(p *Preset) any { return p.Limits.MaxTTFT.String() }, "250ms"},
@@ -76,6 +92,9 @@ func TestBadOverrides(t *testing.T) {
 			`a name with a dot in it is quoted, as in request.headers."x.y"`},
 		{"an index", plain, Options{Set: []string{"service.simulator.faults[0].kind=cut"}}, "--set service.simulator.faults[0].kind: service.simulator.faults is a list, which is set as a whole"},
 		{"a wrong value", plain, Options{Set: []string{"load.repeats=0"}}, "--set load.repeats: must be a whole number from 1 to 1000, not 0"},
+		{"neither a number nor text", plain, Options{Set: []string{"request.http=3", "request.temperature=true", "model=7"}},
+			"--set request.http: must be the text \"1.1\" or \"2\", not 3\n--set request.temperature: must be a number from 0 to 2, not true"},
+		{"a count and a duration", plain, Options{Set: []string{"load.duration=30s", "load.requests=9"}}, "--set load.requests: has no effect beside duration: keep one of them"},
 		{"a wrong sweep", plain, Options{Set: []string{"load.concurrency=8..2"}},
 			"--set load.concurrency: has the range 8..2, which ends below its start: the smaller number stands first, as in 2..8"},
 		{"an unknown field", plain, Options{Set: []string{"load.request=3"}}, "--set load.request: is not a field of a preset; did you mean requests?"},

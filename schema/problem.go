@@ -53,6 +53,11 @@ func (p Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
+// of reports whether a file or override has a problem.
+func (p Problems) of(file string) bool {
+	return slices.ContainsFunc(p, func(problem Problem) bool { return problem.File == file })
+}
+
 // sorted is p in order and without repetitions.
 func (p Problems) sorted() Problems {
 	slices.SortStableFunc(p, func(a, b Problem) int {

@@ -3,7 +3,9 @@ package schema
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -16,6 +18,25 @@ import (
 // The preset has all defaults filled in; each of its trials, and each point of its load, has been checked. An error is [Problems], every fault
 // found, or says that the specification itself is broken.
 func Read(filename string, src []byte, opts Options) (*Preset, error) {
+	preset, err := read(filename, src, opts)
+	var problems Problems
+	if !errors.As(err, &problems) {
+		return preset, err
+	}
+	refused := opts.refused(problems)
+	for _, assignment := range slices.Sorted(maps.Keys(refused)) {
+		asText := opts
+		asText.texts = append(slices.Clip(opts.texts), assignment)
+		again, fault := read(filename, src, asText)
+		if left := (Problems)(nil); fault != nil && (!errors.As(fault, &left) || left.of(refused[assignment])) {
+			continue // no text is taken there either
+		}
+		opts, preset, err = asText, again, fault
+	}
+	return preset, err
+}
+
+func read(filename string, src []byte, opts Options) (*Preset, error) {
 	root, problems := readTree(filename, src)
 	if root == nil {
 		return nil, problems.sorted()
@@ -57,6 +78,7 @@ func (v *validator) override(root *node, opts Options) {
 	v.problems = append(v.problems, problems...)
 	for _, o := range overrides {
 		replaceLoop(root.get("load"), o)
+		replaceAmount(root.get("load"), o)
 	}
 	for _, o := range overrides {
 		root.set(o)
