@@ -16,15 +16,19 @@ import (
 	"sweetspot/schema"
 )
 
-// evaluateCmd is the process that evaluates a CUE file before this one does: see [process.givenUp].
-type evaluateCmd struct{}
+// evaluateCmd is the process that evaluates a CUE file, or reads a Parquet file, before this one does: see [process.givenUp] and [tables.readable].
+type evaluateCmd struct {
+	Parquet bool `help:"Read the rows of a Parquet file on standard input instead."`
+}
 
 // Run is the command.
-func (evaluateCmd) Run(p *process) error {
+func (c evaluateCmd) Run(p *process) error {
+	if c.Parquet {
+		return p.readRows()
+	}
 	const most = 2 * schema.MostEvaluation // what package schema looks at, and as much for the rest
-	limit := unix.Rlimit{Cur: most, Max: most}
-	if err := unix.Setrlimit(unix.RLIMIT_DATA, &limit); err != nil {
-		return fmt.Errorf("bounding memory: %w", err)
+	if err := boundMemory(most); err != nil {
+		return err
 	}
 	text, err := io.ReadAll(p.stdin)
 	if err != nil {
@@ -32,6 +36,21 @@ func (evaluateCmd) Run(p *process) error {
 	}
 	_, err = io.WriteString(p.stdout, schema.GivenUp(text))
 	return err
+}
+
+// boundMemory ends the process where it asks for more bytes, or for more than it was allowed before.
+func boundMemory(most uint64) error {
+	var limit unix.Rlimit
+	err := unix.Getrlimit(unix.RLIMIT_DATA, &limit)
+	if err == nil {
+		limit.Max = min(limit.Max, most)
+		limit.Cur = limit.Max
+		err = unix.Setrlimit(unix.RLIMIT_DATA, &limit)
+	}
+	if err != nil {
+		return fmt.Errorf("bounding memory: %w", err)
+	}
+	return nil
 }
 
 // longestEvaluation ends a process that evaluates a file and does not end by itself: package schema gives it less.

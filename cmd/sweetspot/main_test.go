@@ -17,7 +17,7 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata/script",
 		UpdateScripts:       os.Getenv("UPDATE") == "1",
 		RequireExplicitExec: true,
-		Cmds:                map[string]func(ts *testscript.TestScript, neg bool, args []string){"try": try, "stored": stored},
+		Cmds:                map[string]func(ts *testscript.TestScript, neg bool, args []string){"try": try, "stored": stored, "damaged": damaged},
 	})
 }
 

@@ -41,14 +41,14 @@ func (c *planCmd) Run(p *process) error {
 	if err := printPlan(p.stdout, p.width(), plan, earlier); err != nil {
 		return err
 	}
-	for _, note := range c.notes(plan) {
+	for _, note := range c.notes(p, plan) {
 		fmt.Fprintf(p.stdout, "\n%s\n", wrap(note, p.width()))
 	}
 	return nil
 }
 
 // notes are what to know of the files that the trials name, each once.
-func (a *presetArgs) notes(plan *pipeline.Plan) []string {
+func (a *presetArgs) notes(p *process, plan *pipeline.Plan) []string {
 	var all []string
 	for i := range plan.Trials {
 		var most int64
@@ -57,7 +57,7 @@ func (a *presetArgs) notes(plan *pipeline.Plan) []string {
 				most = max(most, *point.Requests+point.WarmupRequests)
 			}
 		}
-		for _, note := range a.files().Notes(plan.Trials[i].Spec.Workload, most) {
+		for _, note := range a.files(p).Notes(plan.Trials[i].Spec.Workload, most) {
 			if !slices.Contains(all, note) {
 				all = append(all, note)
 			}

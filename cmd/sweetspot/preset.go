@@ -38,13 +38,14 @@ func (a *presetArgs) read(p *process) (*schema.Preset, []byte, error) {
 	if fault := p.givenUp(a.File, text); fault != "" {
 		return nil, nil, exit{exitUsage, schema.Problems{{File: a.File, Line: 1, Column: 1, Message: fault}}}
 	}
-	preset, err := a.parse(a.File, text)
+	preset, err := a.parse(p, a.File, text)
 	return preset, text, invalid(err)
 }
 
 // parse reads a preset's text; name says how, by its ending.
-func (a *presetArgs) parse(name string, text []byte) (*schema.Preset, error) {
-	return schema.Read(name, text, schema.Options{Set: a.Set, Flags: a.flags(), Digest: a.files().Digest, Tokenizer: a.files().Tokenizer, Extent: a.files().Extent})
+func (a *presetArgs) parse(p *process, name string, text []byte) (*schema.Preset, error) {
+	files := a.files(p)
+	return schema.Read(name, text, schema.Options{Set: a.Set, Flags: a.flags(), Digest: files.Digest, Tokenizer: files.Tokenizer, Extent: files.Extent})
 }
 
 // invalid gives the faults of a preset their exit code; other errors stay as they are.
@@ -57,7 +58,7 @@ func invalid(err error) error {
 }
 
 // openFile opens a file that the preset names, which lies below the preset's own folder where its path is not absolute.
-func (a *presetArgs) openFile(file string) (input.File, error) {
+func (a *presetArgs) openFile(looked *tables, file string) (input.File, error) {
 	if !filepath.IsAbs(file) && a.File != "-" {
 		file = filepath.Join(filepath.Dir(a.File), file)
 	}
@@ -68,13 +69,18 @@ func (a *presetArgs) openFile(file string) (input.File, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := looked.readable(file, opened); err != nil {
+		opened.Close()
+		return nil, err
+	}
 	return opened, nil
 }
 
 // files are those that the preset names, read whole once so that their faults are found before anything starts.
-func (a *presetArgs) files() *target.Files {
+func (a *presetArgs) files(p *process) *target.Files {
 	if a.named == nil {
-		a.named = target.NewFiles(a.openFile)
+		looked := &tables{process: p, sound: map[table]bool{}}
+		a.named = target.NewFiles(func(file string) (input.File, error) { return a.openFile(looked, file) })
 	}
 	return a.named
 }

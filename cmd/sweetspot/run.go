@@ -179,7 +179,7 @@ func (c *runCmd) mayTakeName(p *process, name string) error {
 func (c *runCmd) drive(ctx context.Context, p *process, plan *pipeline.Plan, writer *results.Writer, secrets service.Secrets) (*pipeline.Document, error) {
 	ctx, interrupted, done := p.untilInterrupted(ctx)
 	defer done()
-	d := &drive{process: p, plan: plan, run: writer, secrets: secrets, clock: clock.New(), files: c.files(), live: &runner.Live{}}
+	d := &drive{process: p, plan: plan, run: writer, secrets: secrets, clock: clock.New(), files: c.files(p), live: &runner.Live{}}
 	shown := c.progress(p, d)
 	defer d.close()
 	p.warnBeyond(c.Store, d.mostAsked())

@@ -48,7 +48,7 @@ func (c *workloadCmd) Run(p *process) error {
 	if err != nil {
 		return err
 	}
-	all, err := describeAll(c.files(), preset)
+	all, err := describeAll(c.files(p), preset)
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (c *workloadCmd) preset(p *process) (*schema.Preset, error) {
 	if err != nil {
 		return nil, err
 	}
-	preset, err := c.parse(madeName, made)
+	preset, err := c.parse(p, madeName, made)
 	var problems schema.Problems
 	if errors.As(err, &problems) {
 		for i := range problems {
