@@ -10,10 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"sweetspot/pipeline"
 	"sweetspot/pipeline/results"
+	"sweetspot/runner/clock"
 	"sweetspot/runner/measure"
 	"sweetspot/schema"
 )
@@ -178,23 +177,14 @@ func BenchmarkListingManyRuns(b *testing.B) {
 	store := filepath.Join(b.TempDir(), "store")
 	copies(b, measured(b, b.TempDir()), store, n)
 	summarised(b, store)
-	before := processorSeconds(b)
+	before := clock.Processor()
 	for b.Loop() {
 		listing, err := Runs(store, Which{All: true})
 		if err != nil || len(listing.Runs) != n || len(listing.Broken) > 0 || listing.Runs[n-1].Benchmark == nil {
 			b.Fatalf("%d runs, %v, %v", len(listing.Runs), listing.Broken, err)
 		}
 	}
-	b.ReportMetric((processorSeconds(b)-before)/float64(b.N), "cpu-s/op")
-}
-
-// processorSeconds is what this process has used of all processors: on a machine that is busy with something else it says more than the time that has passed.
-func processorSeconds(b *testing.B) float64 {
-	var used unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &used); err != nil {
-		b.Fatal(err)
-	}
-	return float64(used.Utime.Nano()+used.Stime.Nano()) / 1e9
+	b.ReportMetric((clock.Processor()-before).Seconds()/float64(b.N), "cpu-s/op")
 }
 
 // What a listing says from summaries is what the tables say, and where they differ the tables are believed.

@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"sweetspot/runner/clock"
 	"sweetspot/runner/measure"
 	"sweetspot/runner/workload"
@@ -94,20 +92,12 @@ func BenchmarkRefill(b *testing.B) {
 // BenchmarkSentinel tells what share of a core the sentinel takes in a process that does nothing else.
 func BenchmarkSentinel(b *testing.B) {
 	for b.Loop() {
-		before, at := cpu(), time.Now()
+		before, at := clock.Processor(), time.Now()
 		s := watchClient(clock.New())
 		time.Sleep(2 * time.Second)
 		h := s.stop()
-		b.ReportMetric(100*(cpu()-before).Seconds()/time.Since(at).Seconds(), "%-of-a-core")
+		b.ReportMetric(100*(clock.Processor()-before).Seconds()/time.Since(at).Seconds(), "%-of-a-core")
 		b.ReportMetric(1e6**h.LagP50, "lag-p50-µs")
 		b.ReportMetric(1e6**h.LagP99, "lag-p99-µs")
 	}
-}
-
-func cpu() time.Duration {
-	var r unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &r); err != nil {
-		panic(err)
-	}
-	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }

@@ -9,8 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"sweetspot/runner/clock"
 	"sweetspot/runner/measure"
 )
@@ -119,11 +117,7 @@ func healthOf(lags []time.Duration, before, after usage) measure.Health {
 
 // used reads what the process has used. It stops nothing.
 func used() usage {
-	u := usage{at: time.Now()}
-	var r unix.Rusage
-	if unix.Getrusage(unix.RUSAGE_SELF, &r) == nil {
-		u.cpu = time.Duration(r.Utime.Nano() + r.Stime.Nano())
-	}
+	u := usage{at: time.Now(), cpu: clock.Processor()}
 	var gc debug.GCStats
 	debug.ReadGCStats(&gc)
 	u.gc = gc.PauseTotal

@@ -161,16 +161,12 @@ func engineHere(ctx context.Context, url string, l Load) (outcome measure.Outcom
 	debug.FreeOSMemory() // what the level before left is not this one's
 	forgetPeak()
 	used.GOMAXPROCS, used.IdleBytes = runtime.GOMAXPROCS(0), memory("VmRSS")
-	before, err := cpuTime()
-	if err != nil {
-		return outcome, usage{}, err
-	}
+	before := clock.Processor()
 	if outcome, err = runEngine(ctx, url, l); err != nil {
 		return outcome, usage{}, err
 	}
-	after, err := cpuTime()
-	used.CPU, used.PeakBytes = after-before, memory("VmHWM")
-	return outcome, used, err
+	used.CPU, used.PeakBytes = clock.Processor()-before, memory("VmHWM")
+	return outcome, used, nil
 }
 
 // forgetPeak has the peak of resident memory begin anew, where the system lets it: otherwise levels after a larger one read too much.

@@ -14,6 +14,7 @@ import (
 	"runtime/pprof"
 	"time"
 
+	"sweetspot/runner/clock"
 	"sweetspot/runner/service"
 )
 
@@ -95,19 +96,12 @@ func (t task) run(ctx context.Context) (used usage, err error) {
 	if err != nil {
 		return usage{}, err
 	}
-	used.GOMAXPROCS, used.IdleBytes = runtime.GOMAXPROCS(0), memory("VmRSS")
-	if used.StartCPU, err = cpuTime(); err != nil {
-		return usage{}, err
-	}
+	used.GOMAXPROCS, used.IdleBytes, used.StartCPU = runtime.GOMAXPROCS(0), memory("VmRSS"), clock.Processor()
 	finish, err := t.drive(ctx)
 	if err != nil {
 		return usage{}, errors.Join(err, stop())
 	}
-	after, err := cpuTime()
-	if err != nil {
-		return usage{}, err
-	}
-	used.CPU, used.PeakBytes = after-used.StartCPU, memory("VmHWM")
+	used.CPU, used.PeakBytes = clock.Processor()-used.StartCPU, memory("VmHWM")
 	seen, err := finish()
 	if err := errors.Join(err, stop()); err != nil {
 		return usage{}, err

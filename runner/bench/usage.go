@@ -4,19 +4,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"time"
-
-	"golang.org/x/sys/unix"
 )
-
-// cpuTime is the CPU time that the process has used, in user mode and in the system.
-func cpuTime() (time.Duration, error) {
-	var used unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &used); err != nil {
-		return 0, fmt.Errorf("reading the CPU time: %w", err)
-	}
-	return time.Duration(used.Utime.Nano() + used.Stime.Nano()), nil
-}
 
 // memory is what the process has in memory, in bytes, from a field of /proc/self/status (VmRSS, or VmHWM for the peak); nil where there is no
 // such file.

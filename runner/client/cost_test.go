@@ -17,8 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"sweetspot/runner/clock"
 	"sweetspot/runner/measure"
 	"sweetspot/runner/workload"
@@ -60,9 +58,9 @@ const pacedPrefill = 100 * time.Millisecond
 func (p pace) bench(b *testing.B, run func(testing.TB, pace, string) []time.Duration) {
 	address := startPaced(b, p)
 	for b.Loop() {
-		before, started := cpuTime(b), time.Now()
+		before, started := clock.Processor(), time.Now()
 		ttft := run(b, p, address)
-		used, wall := cpuTime(b)-before, time.Since(started)
+		used, wall := clock.Processor()-before, time.Since(started)
 		slices.Sort(ttft)
 		events := float64(p.streams * p.rounds * p.events)
 		b.ReportMetric(float64(used.Microseconds())/events, "cpu-µs/event")
@@ -162,14 +160,6 @@ func (p pace) each(t testing.TB, stream func() func() (time.Duration, error)) []
 	}
 	all.Wait()
 	return slices.Concat(results...)
-}
-
-func cpuTime(t testing.TB) time.Duration {
-	var u unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
-		t.Fatal(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 func residentBytes(t testing.TB) uint64 {

@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"sweetspot/runner/clock"
 	"sweetspot/schema"
 )
@@ -52,17 +50,9 @@ func BenchmarkSummarize(b *testing.B) {
 	lanes := int64(512)
 	o := busyOutcome(1_000_000)
 	b.ReportAllocs()
-	before := processorSeconds(b)
+	before := clock.Processor()
 	for b.Loop() {
 		Summarize(o, schema.PointLoad{Concurrency: &lanes}, schema.Limits{MaxTTFT: &limit})
 	}
-	b.ReportMetric((processorSeconds(b)-before)/float64(b.N), "cpu-s/op")
-}
-
-func processorSeconds(b *testing.B) float64 {
-	var used unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &used); err != nil {
-		b.Fatal(err)
-	}
-	return float64(used.Utime.Nano()+used.Stime.Nano()) / 1e9
+	b.ReportMetric((clock.Processor()-before).Seconds()/float64(b.N), "cpu-s/op")
 }
