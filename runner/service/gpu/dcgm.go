@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"time"
 
 	dto "github.com/prometheus/client_model/go"
 
@@ -15,8 +14,6 @@ import (
 	"sweetspot/runner/measure"
 	"sweetspot/runner/service/metrics"
 )
-
-const every = time.Second
 
 // Remote watches GPUs through the metrics of a DCGM exporter, once a second. devices are their numbers, nil for all. It returns when the exporter has answered
 // once with a GPU; an error says why it did not.
@@ -31,22 +28,11 @@ func Remote(ctx context.Context, at string, devices []int64, client *http.Client
 		return nil, fmt.Errorf("watching the GPUs with the DCGM exporter: it shows none of those that are to be watched (DCGM_FI_DEV_ series with a label gpu)")
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	over := make(chan struct{})
-	go func() {
-		defer close(over)
-		tick := time.NewTicker(every)
-		defer tick.Stop()
-		for {
-			select {
-			case <-tick.C:
-				if samples, err := scrape(ctx, client, at); err == nil { // an answer that does not come is a gap
-					w.take(samples)
-				}
-			case <-ctx.Done():
-				return
-			}
+	over := metrics.EachSecond(ctx, func() {
+		if samples, err := scrape(ctx, client, at); err == nil { // an answer that does not come is a gap
+			w.take(samples)
 		}
-	}()
+	})
 	w.stop = func() {
 		cancel()
 		<-over

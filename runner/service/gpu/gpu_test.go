@@ -219,7 +219,7 @@ func TestADCGMExporterIsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	finish := w.Measure()
-	time.Sleep(every + every/4)
+	time.Sleep(time.Second + time.Second/4)
 	w.Close()
 	if n := len(finish()); n != 4 {
 		t.Errorf("%d samples, want those before and those after a second", n)

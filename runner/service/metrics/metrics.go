@@ -24,10 +24,8 @@ import (
 	"sweetspot/runner/measure"
 )
 
-const (
-	every      = time.Second
-	mostValues = 1 << 20 // of one measurement: what comes behind them is not kept
-)
+// mostValues bounds what is kept of one measurement: what comes behind them is not.
+const mostValues = 1 << 20
 
 // Source is where services show their metrics. It is safe for several goroutines.
 type Source struct {
@@ -76,27 +74,34 @@ func (s Source) Watch(ctx context.Context) (finish func() []measure.Sample) {
 		return func() []measure.Sample { return nil }
 	}
 	w := &watch{source: s}
-	done, stopped := make(chan struct{}), make(chan struct{})
 	w.ask(ctx)
+	asking, stop := context.WithCancel(ctx)
+	over := EachSecond(asking, func() { w.ask(ctx) })
+	return func() []measure.Sample {
+		stop()
+		<-over
+		w.ask(ctx)
+		return w.samples
+	}
+}
+
+// EachSecond calls do each second, first after one, until ctx is done. The channel that it returns is closed once do is not called again.
+func EachSecond(ctx context.Context, do func()) (over <-chan struct{}) {
+	ended := make(chan struct{})
 	go func() {
-		defer close(stopped)
-		tick := time.NewTicker(every)
+		defer close(ended)
+		tick := time.NewTicker(time.Second)
 		defer tick.Stop()
 		for {
 			select {
 			case <-tick.C:
-				w.ask(ctx)
-			case <-done:
-				w.ask(ctx)
+				do()
+			case <-ctx.Done():
 				return
 			}
 		}
 	}()
-	return func() []measure.Sample {
-		close(done)
-		<-stopped
-		return w.samples
-	}
+	return ended
 }
 
 // watch gathers what scrapes give.
