@@ -1,6 +1,8 @@
 package imports
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -68,6 +70,15 @@ func pick(s *Source, asked string) (Format, error) {
 	return nil, fmt.Errorf("importing %s: no format fits: it is %s; what can be imported is\n%s", s.path, s.looks(), strings.Join(known, "\n"))
 }
 
+// brokenAt says in which line a text is no JSON, and why: "" where that is not known.
+func (f *File) brokenAt() string {
+	var syntax *json.SyntaxError
+	if !errors.As(json.Unmarshal(f.Text, new(any)), &syntax) {
+		return ""
+	}
+	return fmt.Sprintf(" (line %d: %v)", lineAt(f.Text, int(syntax.Offset)), syntax)
+}
+
 // looks says in words what the source is.
 func (s *Source) looks() string {
 	if s.main == nil {
@@ -82,7 +93,7 @@ func (s *Source) looks() string {
 	case strings.HasPrefix(text, "["):
 		return "a JSON list"
 	case strings.HasPrefix(text, "{"):
-		return "JSON that can't be read to its end"
+		return "JSON that can't be read to its end" + s.main.brokenAt()
 	case strings.HasPrefix(text, "PK") || strings.ContainsRune(text, 0):
 		return "no text"
 	}

@@ -48,6 +48,7 @@ func (m measurement) summarized() Point {
 	for i := range o.Records {
 		r := &o.Records[i]
 		r.Index = int64(i)
+		settle(r)
 		o.Finished = max(o.Finished, r.Ended)
 		if i == 0 {
 			o.Started = r.Dispatched
@@ -65,6 +66,20 @@ func (m measurement) summarized() Point {
 		p.Row.StartedAt = time.Unix(0, int64(o.Started)).UTC().Format(time.RFC3339Nano)
 	}
 	return p
+}
+
+// settle gives up a time that another clock kept, and sorts a request without output, which a tool may call a success.
+func settle(r *measure.Record) {
+	if r.Scheduled > r.Dispatched {
+		r.Scheduled = 0
+	}
+	if r.Status != measure.OK || r.OutputTokens == nil || *r.OutputTokens != 0 {
+		return
+	}
+	r.Status, r.Error = measure.Empty, ref("it has no output tokens")
+	if r.FirstToken.Happened() {
+		r.Status, r.Error = measure.StreamError, ref("it had a token, and its output is counted as 0 tokens")
+	}
 }
 
 // single reports whether every session is one request.
@@ -95,8 +110,11 @@ func at(seconds float64) clock.Instant {
 	return clock.Instant(ns)
 }
 
-// offset is a length of time in whole nanoseconds.
-func offset(seconds float64) int64 { return int64(math.Round(seconds * float64(time.Second))) }
+// offset is a length of time in whole nanoseconds, and one that is too long to be a little too long: sums of it are told from times that can be.
+func offset(seconds float64) int64 {
+	const bound = 2 * longest
+	return int64(math.Round(min(max(seconds*float64(time.Second), -float64(bound)), float64(bound))))
+}
 
 // randomWorkload is that of random prompts of one length, as a preset's own random workload writes it: then both are the same work. Tools count the
 // length without the chat template; sweetspot with it.

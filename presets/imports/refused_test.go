@@ -109,6 +109,21 @@ func TestRefused(t *testing.T) {
 		{"lists apart", edit(t, "vllm-bench/openai-c1.json", `"errors": ["", `, `"errors": [`), Options{}, "openai-c1.json: errors: it has 4 values, and ttfts has 5"},
 		{"cut", edit(t, "vllm-bench/openai-c1.json", `"std_ttft_ms"`, "]"), Options{Format: "vllm-bench"}, "line 1 or after it: it is no JSON"},
 		{"no cap", edit(t, "vllm-bench/openai-c1.json", `"max_concurrency": 1`, `"max_concurrency": null`), Options{}, "all requests were sent at once and no load was kept up: say it with --concurrency N"},
+		{"before it was sent", edit(t, "inference-perf/per_request_lifecycle_metrics.json", "[1431.696941297, ", "[1.5, "), Options{Concurrency: []int64{1}},
+			"concurrency 1: request 1 of those in order of their start can't be: its first token came -23m50"},
+		{"beyond all time", edit(t, "aiperf/c1/profile_export.jsonl", `"time_to_first_token":{"value":26.229982`, `"time_to_first_token":{"value":1e300`), Options{Concurrency: []int64{1}},
+			"request 1 of those in order of their start can't be: its first token came"},
+		{"events out of order", edit(t, "aiperf/c1/profile_export.jsonl", "9.577665", "-9.577665"), Options{Concurrency: []int64{1}}, "its events are not in the order of their times"},
+		{"ends in another century", edit(t, "aiperf/c1/profile_export.jsonl", `"request_end_ns":1796029452287935836`, `"request_end_ns":9223372036854775807`), Options{Concurrency: []int64{1}}, "can't be: it took 2063"},
+		{"tokens beyond count", edit(t, "vllm-bench/openai-c1.json", `"output_lens": [16`, `"output_lens": [9223372036854775807`), Options{}, "its output tokens are 9223372036854775807: not from 0 to 10000000"},
+		{"tokens below 0", edit(t, "vllm-bench/openai-c1.json", `"output_lens": [16`, `"output_lens": [-16`), Options{}, "its output tokens are -16: not from 0 to 10000000"},
+		{"total below 0", edit(t, "dstack/preset-one.json", `"total_input_tokens": 81920`, `"total_input_tokens": -81920`), Options{}, "concurrency 8: it can't be: it has -81920 prompt tokens: not from 0 to 1125899906842624"},
+		{"total beyond count", edit(t, "dstack/preset-one.json", `"failed_requests": 0`, `"failed_requests": 9223372036854775807`), Options{}, "it can't be: it has -9223372036854775729 requests"},
+		{"context below 0", edit(t, "dstack/preset-one.json", `"context_length": 131072`, `"context_length": -1`), Options{}, "it can't be: a context length of -1 is not from 1 to 10000000"},
+		{"load beyond count", edit(t, "vllm-bench/openai-c4-totals.json", `"max_concurrency": 4`, `"max_concurrency": 9223372036854775807`), Options{}, "its load can't be: 9223372036854775807 in flight is not from 1 to 1000000"},
+		{"rate beyond all", edit(t, "vllm-bench/openai-c4-totals.json", `"request_rate": "inf"`, `"request_rate": 1e308`), Options{}, "its load can't be: 1e+308 requests per second"},
+		{"a second report", edit(t, "dstack/preset-one.json", "\n}", "\n}\n{}"), Options{}, "preset-one.json: line 67: something stands behind its end: it must be one JSON value"},
+		{"NaN", edit(t, "dstack/preset-one.json", "65.958", "NaN"), Options{}, "it is JSON that can't be read to its end (line 49: invalid character 'N' looking for beginning of value)"},
 		{"bad rate", edit(t, "vllm-bench/openai-c1.json", `"request_rate": "inf"`, `"request_rate": "fast"`), Options{}, "request_rate: fast is no rate"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -253,5 +268,34 @@ func TestAIPerfsCancellations(t *testing.T) {
 		if told != (p.Truncated > 0) {
 			t.Errorf("%s: notes %q", name, run.Manifest().Imported.Notes)
 		}
+	}
+}
+
+// A request that a tool calls a success and counts no output of is none.
+func TestSuccessWithoutOutput(t *testing.T) {
+	run, err := Import(t.TempDir(), []string{edit(t, "guidellm/benchmarks.json", `"output_tokens":16,"total_tokens"`, `"output_tokens":0,"total_tokens"`)}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	points, _ := run.Points()
+	var failed int64
+	for _, p := range points {
+		failed += p.StreamError
+	}
+	if failed != 1 {
+		t.Errorf("%d requests failed, want 1", failed)
+	}
+}
+
+// A schedule that another clock kept, so that a request was sent before it was due, says nothing of how long it waited.
+func TestScheduleOfAnotherClock(t *testing.T) {
+	path := edit(t, "aiperf/c1/profile_export.jsonl", `"credit_issued_ns":1796029452160736022`, `"credit_issued_ns":1796029452260736022`)
+	run, err := Import(t.TempDir(), []string{path}, Options{Concurrency: []int64{1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	points, _ := run.Points()
+	if delay := points[0].QueueDelay; delay.N != 4 || *delay.Min < 0 {
+		t.Errorf("%d waited, the least %v s; want 4", delay.N, *delay.Min)
 	}
 }

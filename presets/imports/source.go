@@ -146,8 +146,7 @@ func (f *File) values() ([]json.RawMessage, error) {
 			return values, nil
 		}
 		if err != nil {
-			line := 1 + bytes.Count(f.Text[:decoder.InputOffset()], []byte("\n"))
-			return nil, f.fault("", "line %d or after it: it is no JSON: %v", line, err)
+			return nil, f.fault("", "line %d or after it: it is no JSON: %v", lineAt(f.Text, int(decoder.InputOffset())), err)
 		}
 		values = append(values, value)
 	}
@@ -161,6 +160,9 @@ func (f *File) decode(text []byte, v any, strict bool) error {
 	}
 	err := decoder.Decode(v)
 	if err == nil {
+		if rest := bytes.TrimLeft(text[decoder.InputOffset():], " \t\r\n"); len(rest) > 0 {
+			return f.fault("", "line %d: something stands behind its end: it must be one JSON value", lineAt(text, len(text)-len(rest)))
+		}
 		return nil
 	}
 	var kind *json.UnmarshalTypeError
@@ -169,9 +171,14 @@ func (f *File) decode(text []byte, v any, strict bool) error {
 	case errors.As(err, &kind):
 		return f.fault(kind.Field, "it is a %s, and %s is needed", kind.Value, kind.Type)
 	case errors.As(err, &syntax):
-		return f.fault("", "line %d: it is no JSON: %v", 1+bytes.Count(text[:min(int(syntax.Offset), len(text))], []byte("\n")), err)
+		return f.fault("", "line %d: it is no JSON: %v", lineAt(text, int(syntax.Offset)), err)
 	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
 		return f.fault("", "line %d: it is no JSON: it ends too early", 1+bytes.Count(bytes.TrimSpace(text), []byte("\n")))
 	}
 	return f.fault("", "%s", strings.TrimPrefix(err.Error(), "json: "))
+}
+
+// lineAt is the number of the line in which the byte at offset stands.
+func lineAt(text []byte, offset int) int {
+	return 1 + bytes.Count(text[:min(offset, len(text))], []byte("\n"))
 }

@@ -65,6 +65,11 @@ func (g *gathered) add(path string, o Options) error {
 	if err != nil {
 		return err
 	}
+	for i := range found.Trials {
+		if err := found.Trials[i].possible(); err != nil {
+			return fmt.Errorf("importing %s: %w", path, err)
+		}
+	}
 	source := found.Tool
 	if found.Version != "" {
 		source += " " + found.Version

@@ -1,11 +1,12 @@
 package imports
 
 import (
-	"math"
-
 	"sweetspot/runner/measure"
 	"sweetspot/schema"
 )
+
+// shortest is the shortest time, in seconds, that a clock tells.
+const shortest = 1e-9
 
 // milliseconds are the statistics of a time that another tool gives. Those that are missing, or too few requests for package measure to know them, are null.
 type milliseconds struct{ mean, p50, p99 *float64 }
@@ -47,7 +48,7 @@ func (t totals) row(load schema.PointLoad) measure.Point {
 }
 
 func (t totals) rates(p *measure.Point) {
-	if !(t.wall > 0) || math.IsInf(t.wall, 0) {
+	if !(t.wall >= shortest) {
 		return
 	}
 	p.Wall, p.RequestsPerS = ref(t.wall), ref(float64(t.ok)/t.wall)
@@ -73,7 +74,7 @@ func all(d measure.Dist) measure.AllDist {
 
 // seconds is a statistic of n requests, null where so few do not tell it. What is no time is none.
 func seconds(ms *float64, n int64, stat string) *float64 {
-	if ms == nil || n < schema.MinSamples(stat) || math.IsNaN(*ms) || math.IsInf(*ms, 0) || *ms <= 0 {
+	if ms == nil || n < schema.MinSamples(stat) || *ms/1000 < shortest || *ms/1000 > longest.Seconds() {
 		return nil
 	}
 	return ref(*ms / 1000)
