@@ -138,7 +138,7 @@ func (c *Client) probe(ctx context.Context, to *base, request workload.Request, 
 	c.sendTo(ctx, to, request, &r, func() {})
 	found.Request, found.KeepsOpen = &r, c.KeptOpen() > before
 	if r.Status == measure.OK && !found.KeepsOpen && !c.config.HTTP2 {
-		found.HangsUp = c.single || c.hangsUp(ctx, to)
+		found.HangsUp = c.single || c.config.IdleTimeout > hangUp && c.hangsUp(ctx, to) // within hangUp the client might have closed it
 	}
 	return found, diagnose(found, config, c.config.HTTP2)
 }
@@ -156,7 +156,7 @@ func (c *Client) hangsUp(ctx context.Context, to *base) bool {
 	return !reused
 }
 
-// connectTime is the least time that a few TCP connects to the address take, in seconds: about one round trip.
+// connectTime is the least time that a few TCP connects to the address take, in seconds: about one round trip, to whatever ends the connection.
 func (c *Client) connectTime(ctx context.Context, to *base) (float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, preflightWait)
 	defer cancel()

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -186,6 +187,24 @@ func TestAServiceThatHangsUpGetsAConnectionForEachRequest(t *testing.T) {
 			t.Errorf("%s: %d connections for 50 requests", name, made)
 		}
 		server.Close()
+	}
+}
+
+// A connection that the client closes itself, because it was idle, says nothing of the service.
+func TestAnIdleTimeoutIsNotTheServices(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost {
+			io.WriteString(w, listing)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		io.WriteString(w, content("a")+stop+twoUsed+done)
+	}))
+	defer server.Close()
+	c := newClient(t, Config{BaseURLs: []string{server.URL + "/v1"}, IdleTimeout: time.Millisecond})
+	report, problems, err := Preflight(t.Context(), c, trial(0))
+	if err != nil || len(problems) != 0 || report.Addresses[0].HangsUp {
+		t.Errorf("hangs up: %v, problems %v, error %v", report.Addresses[0].HangsUp, problems, err)
 	}
 }
 
