@@ -1,6 +1,10 @@
 package client
 
-import "golang.org/x/sys/unix"
+import (
+	"errors"
+
+	"golang.org/x/sys/unix"
+)
 
 // raiseDescriptors raises the limit on open files as far as the system lets it without asking, and returns it.
 func raiseDescriptors() int64 {
@@ -12,6 +16,17 @@ func raiseDescriptors() int64 {
 		limit = raised
 	}
 	return int64(min(limit.Cur, maxDescriptors))
+}
+
+// exhausted says what to do where no connection was had because something of this machine's had run out, else "".
+func exhausted(err error) string {
+	switch {
+	case errors.Is(err, unix.EADDRNOTAVAIL):
+		return ": no local port was free; each closed connection may keep its own for a minute: widen the range (" + portSetting + "), or lower the load"
+	case errors.Is(err, unix.EMFILE):
+		return ": the limit on open files was reached: raise it (ulimit -n), or lower the load"
+	}
+	return ""
 }
 
 // maxDescriptors stands for a limit that is none.

@@ -183,5 +183,5 @@ func (e *exchange) connectText(err error) string {
 	if e.trace.connected.Load() != 0 {
 		return "the connection broke before the response: " + err.Error()
 	}
-	return err.Error()
+	return err.Error() + exhausted(err)
 }

@@ -10,10 +10,12 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -243,6 +245,20 @@ func TestARequestOfWhichNothingWasWritten(t *testing.T) {
 				r.Status, r.ConnReused, r.Wrote, g.net.dials.Load(), text(r.Error))
 		}
 	})
+}
+
+// kubernetes-sigs/inference-perf#50: ports run out. What has run out on this machine, and what to do, is said with the failure.
+func TestWhatRunsOutIsNamed(t *testing.T) {
+	for errno, want := range map[syscall.Errno]string{syscall.EADDRNOTAVAIL: "widen the range (sysctl ", syscall.EMFILE: "raise it (ulimit -n)"} {
+		inBubble(t, script(done), nil, func(g rig) {
+			g.dialBy(func(_ context.Context, network, _ string) (net.Conn, error) {
+				return nil, &net.OpError{Op: "dial", Net: network, Err: os.NewSyscallError("connect", errno)}
+			})
+			if r, _ := g.send(g.t.Context()); r.Status != measure.ConnectError || !strings.Contains(text(r.Error), want) {
+				g.t.Errorf("%s: %s; want %s", r.Status, text(r.Error), want)
+			}
+		})
+	}
 }
 
 // A service that has closed its idle connection in time, or said something on it that nobody asked for, costs a new connection and no request.
