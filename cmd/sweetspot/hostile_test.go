@@ -88,11 +88,12 @@ func TestADamagedManifestIsToldWithWhatToDo(t *testing.T) {
 	if testing.Short() {
 		t.Skip("drives no load")
 	}
-	for content, want := range map[string]string{
-		"{":                      "it is corrupt: ",
-		"null":                   "it is no manifest of a run",
-		"{}":                     "it is no manifest of a run",
-		`{"schema_version": 99}`: "its results schema is version 99",
+	const restore = "manifest.json back from a backup, or remove the run: sweetspot preset delete "
+	for content, told := range map[string]struct{ fault, advice string }{
+		"{":                      {"it is corrupt: ", restore},
+		"null":                   {"it is no manifest of a run", restore},
+		"{}":                     {"it is no manifest of a run", restore},
+		`{"schema_version": 99}`: {"its results schema is version 99; this sweetspot reads version 1", ": read it with the sweetspot that wrote it\n"},
 	} {
 		dir := t.TempDir()
 		path := storedRun(t, dir, "0aaa1111", hostilePreset)
@@ -102,7 +103,7 @@ func TestADamagedManifestIsToldWithWhatToDo(t *testing.T) {
 		for _, run := range []string{"0aaa1111", "0aaa", path} {
 			for _, args := range [][]string{{"show"}, {"select"}, {"export", "--format", "csv"}, {"report", "-o", "-"}, {"preset", "get"}} {
 				code, out, said := sweetspot(append(args, run, "--store", dir)...)
-				if code != exitFailed || out != "" || !strings.Contains(said, want) || !strings.Contains(said, "manifest.json back from a backup, or remove the run: sweetspot preset delete "+path) || strings.Count(said, "\n") != 1 {
+				if code != exitFailed || out != "" || !strings.Contains(said, told.fault) || !strings.Contains(said, told.advice) || strings.Count(said, "\n") != 1 {
 					t.Errorf("%v %s with %s: code %d, %s", args, run, content, code, said)
 				}
 			}

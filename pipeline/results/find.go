@@ -47,6 +47,9 @@ func openMeant(dir string) (*Run, error) {
 	if err == nil || errors.Is(err, errNoRun) || !isDir(dir) {
 		return run, err
 	}
+	if version := anotherVersion(""); errors.As(err, &version) {
+		return nil, &Unreadable{dir, fmt.Errorf("%w: read it with the sweetspot that wrote it", err)}
+	}
 	return nil, &Unreadable{dir, fmt.Errorf("%w: put %s back from a backup, or remove the run: sweetspot preset delete %s", err, manifestFile, dir)}
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"sweetspot/runner/disk"
@@ -139,7 +140,7 @@ func decodeManifest(text []byte) (m Manifest, err error) {
 		return m, errors.New("it is no manifest of a run: it has no schema_version")
 	}
 	if *version.SchemaVersion != SchemaVersion {
-		return m, fmt.Errorf("its results schema is version %d; this sweetspot reads version %d", *version.SchemaVersion, SchemaVersion)
+		return m, anotherVersion(strconv.Itoa(*version.SchemaVersion))
 	}
 	if err := checkSeal(text); err != nil {
 		return m, err
@@ -148,4 +149,11 @@ func decodeManifest(text []byte) (m Manifest, err error) {
 		return Manifest{}, fmt.Errorf("it is corrupt: %w", err)
 	}
 	return m, nil
+}
+
+// anotherVersion is that a file is of a results schema that this sweetspot does not read: nothing is wrong with it.
+type anotherVersion string
+
+func (v anotherVersion) Error() string {
+	return fmt.Sprintf("its results schema is version %s; this sweetspot reads version %d", string(v), SchemaVersion)
 }

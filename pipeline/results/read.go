@@ -66,7 +66,7 @@ func checkVersion(stored *string) error {
 		return fmt.Errorf("it has no %s: sweetspot did not write it", versionKey)
 	}
 	if *stored != strconv.Itoa(SchemaVersion) {
-		return fmt.Errorf("its results schema is version %s; this sweetspot reads version %d", *stored, SchemaVersion)
+		return anotherVersion(*stored)
 	}
 	return nil
 }
