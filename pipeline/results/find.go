@@ -3,6 +3,7 @@ package results
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -47,10 +48,18 @@ func openMeant(dir string) (*Run, error) {
 	if err == nil || errors.Is(err, errNoRun) || !isDir(dir) {
 		return run, err
 	}
-	if version := anotherVersion(""); errors.As(err, &version) {
-		return nil, &Unreadable{dir, fmt.Errorf("%w: read it with the sweetspot that wrote it", err)}
+	return nil, &Unreadable{dir, fmt.Errorf("%w: %s", err, remedy(dir, err))}
+}
+
+// remedy is what to do about the manifest of dir, which can't be read for err. What is whole is neither put back nor removed.
+func remedy(dir string, err error) string {
+	switch version := anotherVersion(""); {
+	case errors.As(err, &version):
+		return "read it with the sweetspot that wrote it"
+	case errors.Is(err, fs.ErrPermission):
+		return "have its owner let you read it"
 	}
-	return nil, &Unreadable{dir, fmt.Errorf("%w: put %s back from a backup, or remove the run: sweetspot preset delete %s", err, manifestFile, dir)}
+	return fmt.Sprintf("put %s back from a backup, or remove the run: sweetspot preset delete %s", manifestFile, dir)
 }
 
 // unreadable are the runs that can't be read, known by the names of their directories.

@@ -83,3 +83,19 @@ func TestABrokenRunIsNamedAndTheRestListed(t *testing.T) {
 		wantBroken(t, broken, path, "it is corrupt")
 	}
 }
+
+// A manifest that may not be read is whole: it is neither put back nor removed.
+func TestAManifestThatMayNotBeRead(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("root may read everything")
+	}
+	store := t.TempDir()
+	saved(t, store, "0aaa1111", "chat", 1)
+	if err := os.Chmod(filepath.Join(store, "0aaa1111", manifestFile), 0); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err := Find(store, "0aaa1111")
+	if err == nil || !strings.HasSuffix(err.Error(), "permission denied: have its owner let you read it") {
+		t.Errorf("error %v", err)
+	}
+}
