@@ -78,7 +78,12 @@ func inBubble(t *testing.T, handler http.HandlerFunc, configure func(*Config), t
 
 // dialBy makes the client connect by dial.
 func (g rig) dialBy(dial dial) {
-	g.client.http1.dial, g.client.transport.DialContext = dial, dial
+	switch way := g.client.way.(type) {
+	case *http1:
+		way.dial = dial
+	case http2:
+		way.transport.DialContext = dial
+	}
 }
 
 // send sends one request, and returns its record and when after its dispatch firstToken was called, nil where it was not.

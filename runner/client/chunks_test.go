@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
-	"net/http/httptrace"
 	"net/http/httputil"
 	"strings"
 	"testing"
@@ -161,7 +159,7 @@ func TestHeadsAndWhatFollows(t *testing.T) {
 	} {
 		for i := 1; i < len(c.text); i++ {
 			l := linkOf(c.text[:i], c.text[i:])
-			response, _, err := l.answer(&http.Request{Method: http.MethodPost}, new(httptrace.ClientTrace))
+			response, _, err := l.answer(new(trace))
 			if c.err != "" {
 				if err == nil || !strings.Contains(err.Error(), c.err) {
 					t.Errorf("%s, split at %d: error %v, want %s", c.name, i, err, c.err)

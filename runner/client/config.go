@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -39,20 +38,19 @@ type Config struct {
 type Client struct {
 	config    Config
 	bases     []base
-	http1     *http1
-	transport *http.Transport // for HTTP/2
-	single    bool            // each request has a connection of its own, as Preflight found that the service wants it
-	keptOpen  atomic.Int64    // responses that had not ended soon after [DONE]
-	exchanges sync.Pool       // of *exchange
-	decoders  sync.Pool       // of *decoder
+	way       way
+	single    bool         // each request has a connection of its own, as Preflight found that the service wants it
+	keptOpen  atomic.Int64 // responses that had not ended soon after [DONE]
+	exchanges sync.Pool    // of *exchange
+	decoders  sync.Pool    // of *decoder
 }
 
-// base is one address of the service, and the header that requests to it have in common.
+// base is one address of the service.
 type base struct {
 	index      int64 // among the addresses
 	root       *url.URL
-	completion *url.URL
-	header     http.Header
+	completion target
+	models     target
 }
 
 // New makes a client. It opens no connection, and reads nothing from the environment: a proxy set there is not used, since what is measured would
@@ -86,28 +84,20 @@ func New(config Config) (*Client, error) {
 		b.index = int64(len(c.bases))
 		c.bases = append(c.bases, b)
 	}
-	c.http1, c.transport = newHTTP1(config), newTransport(config)
+	c.way = newHTTP1(config)
+	if config.HTTP2 {
+		c.way = http2{newTransport(config)}
+	}
 	c.exchanges.New = func() any { return &exchange{client: c} }
 	c.decoders.New = newDecoder
 	return c, nil
 }
 
 // Close closes the idle connections. Requests in flight are not touched. The client should not be used after it: it may keep no connection.
-func (c *Client) Close() {
-	c.http1.CloseIdleConnections()
-	c.transport.CloseIdleConnections()
-}
+func (c *Client) Close() { c.way.closeIdle() }
 
 // KeptOpen is how many responses so far had not ended soon after [DONE].
 func (c *Client) KeptOpen() int64 { return c.keptOpen.Load() }
-
-// way is what carries the requests.
-func (c *Client) way() http.RoundTripper {
-	if c.config.HTTP2 {
-		return c.transport
-	}
-	return c.http1
-}
 
 func completionPath(api string) (string, error) {
 	switch api {
@@ -127,25 +117,32 @@ func newBase(text, path string, header http.Header) (base, error) {
 	if root.Scheme != "http" && root.Scheme != "https" || root.Host == "" {
 		return base{}, fmt.Errorf("the service's URL must start with http:// or https:// and a host: %s", root.Redacted())
 	}
-	b := base{header: http.Header{
+	common := http.Header{
 		"Content-Type": {"application/json"},
 		"Accept":       {"text/event-stream"},
 		"User-Agent":   {"sweetspot"},
-	}}
+	}
 	if root.User != nil {
 		password, _ := root.User.Password()
 		pair := base64.StdEncoding.EncodeToString([]byte(root.User.Username() + ":" + password))
-		b.header.Set("Authorization", "Basic "+pair)
+		common.Set("Authorization", "Basic "+pair)
 		root.User = nil
 	}
 	for name, values := range header {
-		b.header[http.CanonicalHeaderKey(name)] = values
+		common[http.CanonicalHeaderKey(name)] = values
 	}
+	common.Del("X-Request-Id")
 	if root.Path == "" {
 		root.Path = "/" // joined to nothing, a path would be a relative one
 	}
-	b.root, b.completion = root, root.JoinPath(path)
-	return b, nil
+	b := base{root: root}
+	if b.completion, err = newTarget(http.MethodPost, root.JoinPath(path), common); err != nil {
+		return base{}, err
+	}
+	asking := common.Clone()
+	asking.Set("Accept", "application/json")
+	b.models, err = newTarget(http.MethodGet, root.JoinPath("models"), asking)
+	return b, err
 }
 
 // withoutURL takes the wrapping that quotes the whole URL, and what secrets it has, off an error of [url.Parse].
@@ -165,14 +162,4 @@ func randomID() string {
 // baseOf is where the requests of a session go: sessions take the addresses in turn, and a session keeps its own, which has its prefixes cached.
 func (c *Client) baseOf(session int64) *base {
 	return &c.bases[uint64(max(0, session))%uint64(len(c.bases))]
-}
-
-// headerOf is the header of one request: the base's with the request's own id.
-func (c *Client) headerOf(b *base, index int64) http.Header {
-	header := make(http.Header, len(b.header)+1)
-	for name, values := range b.header {
-		header[name] = values
-	}
-	header["X-Request-Id"] = []string{c.config.RequestID + "-" + strconv.FormatInt(index, 10)}
-	return header
 }

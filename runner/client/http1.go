@@ -4,11 +4,11 @@ import (
 	"bufio"
 	"context"
 	"crypto/tls"
+	"errors"
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptrace"
-	"net/url"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -16,11 +16,11 @@ import (
 	"sweetspot/runner/clock"
 )
 
-// http1 carries requests over HTTP/1.1, with TLS or without. It calls the hooks of [httptrace] that trace has.
+// http1 carries requests over HTTP/1.1, with TLS or without.
 //
 // [http.Transport] has two goroutines with their buffers for each connection, which at 20 events a request took a fifth of the CPU and hold nearly half
-// the memory of a stream, and reads a chunked body through two locks and a second buffer. Here the goroutine of a request does all; net/http writes the request and parses the
-// head of the response ([http.Request.Write], [http.ReadResponse]), and a chunked body is read by [chunks].
+// the memory of a stream, and reads a chunked body through two locks and a second buffer. Here the goroutine of a request does all; net/http writes what the heads of
+// all requests have in common, once ([newTarget]), and parses those of responses ([http.ReadResponse]). A chunked body is read by [chunks].
 type http1 struct {
 	dial        dial
 	tls         *tls.Config
@@ -40,50 +40,32 @@ func newHTTP1(config Config) *http1 {
 	}
 }
 
-// RoundTrip sends request once, whatever happens, and returns when the head of its response has arrived. A chunked body is a [source].
-func (h *http1) RoundTrip(request *http.Request) (*http.Response, error) {
-	ctx := request.Context()
-	hooks := httptrace.ContextClientTrace(ctx)
-	if hooks == nil {
-		hooks = new(httptrace.ClientTrace)
+func (h *http1) send(ctx context.Context, c *call) (*http.Response, body, error) {
+	t := &tenure{http1: h, target: c.target, last: c.single}
+	if err := t.begin(ctx, c); err != nil {
+		return nil, nil, err
 	}
-	t := &tenure{http1: h, place: request.URL.Scheme + "://" + dialAddress(request.URL)}
-	reused, err := t.begin(ctx, request.URL)
+	t.written = t.link.send(c)
+	response, in, err := t.link.answer(c.trace)
 	if err != nil {
-		return nil, err
-	}
-	if hooks.GotConn != nil {
-		hooks.GotConn(httptrace.GotConnInfo{Conn: t.link.wire, Reused: reused})
-	}
-	t.last = request.Close
-	t.written = t.link.send(request, hooks)
-	response, in, err := t.link.answer(request, hooks)
-	if err != nil {
-		return nil, t.failed(err)
+		return nil, nil, t.failed(err)
 	}
 	t.last = t.last || response.Close
 	if isChunked(response) {
-		response.Body = &chunkedBody{chunks{link: t.link}, t}
-	} else {
-		response.Body = &otherBody{body: response.Body, in: in, tenure: t}
+		return response, &chunkedBody{chunks{link: t.link}, t}, nil
 	}
-	return response, nil
+	return response, &otherBody{body: response.Body, in: in, tenure: t}, nil
 }
 
-// dialAddress is the host and port of a URL.
-func dialAddress(to *url.URL) string {
-	port := to.Port()
-	if port == "" {
-		port = to.Scheme
-	}
-	return net.JoinHostPort(to.Hostname(), port)
-}
-
-// take is the connection to a place that was used last, nil where there is none that can be used.
-func (h *http1) take(place string) *link {
+// take is the connection to a place that was used last, with a deadline; nil where there is none that can be used.
+func (h *http1) take(place string, deadline time.Time) *link {
 	for {
 		l := h.pop(place)
-		if l == nil || !h.expired(l) && l.alive() {
+		if l == nil {
+			return nil
+		}
+		l.conn.SetDeadline(deadline) // before the look at it, which fails behind that of the last request
+		if !h.expired(l) && l.alive() {
 			return l
 		}
 		l.conn.Close()
@@ -132,8 +114,8 @@ func (h *http1) push(place string, l *link) (unused []*link) {
 	return unused
 }
 
-// CloseIdleConnections closes what is idle now, and what carries a request once that has ended.
-func (h *http1) CloseIdleConnections() {
+// closeIdle closes what is idle now, and what carries a request once that has ended.
+func (h *http1) closeIdle() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, idle := range h.idle {
@@ -147,37 +129,40 @@ func (h *http1) CloseIdleConnections() {
 // tenure is a link while it carries one request.
 type tenure struct {
 	http1   *http1
-	place   string
+	target  *target
 	link    *link
-	written <-chan error
+	written writing
 	last    bool        // the request is the connection's last
 	release func() bool // from the request's context, which cuts reads and writes short when it is done; false where it did
 }
 
-// begin finds a link to where a URL leads. reused says that it has carried a request before.
-func (t *tenure) begin(ctx context.Context, to *url.URL) (reused bool, err error) {
-	t.link = t.http1.take(t.place)
-	reused = t.link != nil
+// begin finds a link to the target.
+func (t *tenure) begin(ctx context.Context, c *call) (err error) {
+	t.link = t.http1.take(t.target.place, c.deadline)
+	reused := t.link != nil
 	if !reused {
-		if t.link, err = t.http1.connect(ctx, to); err != nil {
-			return false, err
+		if t.link, err = t.http1.connect(ctx, c); err != nil {
+			return err
 		}
 	}
 	l := t.link
 	t.release = context.AfterFunc(ctx, func() { l.conn.SetDeadline(time.Unix(1, 0)) })
-	return reused, nil
+	c.trace.gotConn(l.wire, reused)
+	return nil
 }
 
-func (h *http1) connect(ctx context.Context, to *url.URL) (*link, error) {
-	conn, err := h.dial(ctx, "tcp", dialAddress(to))
+func (h *http1) connect(ctx context.Context, c *call) (*link, error) {
+	ctx, cancel := c.bounded(ctx)
+	defer cancel()
+	conn, err := h.dial(ctx, "tcp", c.target.address)
 	if err != nil {
 		return nil, err
 	}
 	l := &link{wire: &wire{Conn: conn, clock: h.clock}}
 	l.conn = l.wire
-	if to.Scheme == "https" {
+	if c.target.url.Scheme == "https" {
 		config := h.tls.Clone()
-		config.ServerName = to.Hostname()
+		config.ServerName = c.target.url.Hostname()
 		encrypted := tls.Client(l.wire, config)
 		if err := encrypted.HandshakeContext(ctx); err != nil {
 			conn.Close()
@@ -185,18 +170,15 @@ func (h *http1) connect(ctx context.Context, to *url.URL) (*link, error) {
 		}
 		l.conn = encrypted
 	}
+	l.conn.SetDeadline(c.deadline)
 	return l, nil
 }
 
 // failed ends a tenure without a response. It returns the reason: that of writing, where it failed too.
 func (t *tenure) failed(reading error) error {
 	defer t.end(false)
-	select {
-	case writing := <-t.written:
-		if writing != nil {
-			return writing
-		}
-	default:
+	if _, err := t.written.outcome(); err != nil {
+		return err
 	}
 	return reading
 }
@@ -204,17 +186,19 @@ func (t *tenure) failed(reading error) error {
 // end keeps the link for the next request where this one's response was read to its end, and closes it otherwise.
 func (t *tenure) end(whole bool) {
 	released := t.release()
-	select {
-	case err := <-t.written:
-		whole = whole && err == nil
-	default:
-		whole = false
-	}
-	if whole && released && !t.last {
-		t.http1.put(t.place, t.link)
+	written, err := t.written.outcome()
+	if whole && written && err == nil && released && !t.last {
+		t.http1.put(t.target.place, t.link)
 	} else {
 		t.link.conn.Close()
 	}
+}
+
+// rest reads what follows of a body.
+func (t *tenure) rest(of io.Reader) bool {
+	t.link.conn.SetReadDeadline(time.Now().Add(linger))
+	_, err := io.Copy(io.Discard, of)
+	return !errors.Is(err, os.ErrDeadlineExceeded)
 }
 
 // chunkedBody is the body of a response that comes in chunks.
@@ -223,7 +207,8 @@ type chunkedBody struct {
 	tenure *tenure
 }
 
-// Close is to be called once.
+func (b *chunkedBody) rest() bool { return b.err == io.EOF || b.tenure.rest(&b.chunks) }
+
 func (b *chunkedBody) Close() error {
 	b.tenure.end(b.whole)
 	return nil
@@ -237,13 +222,16 @@ type otherBody struct {
 	tenure *tenure
 }
 
+func (b *otherBody) arrived() clock.Instant { return clock.Instant(b.tenure.link.wire.arrived.Load()) }
+
 func (b *otherBody) Read(p []byte) (int, error) {
 	n, err := b.body.Read(p)
 	b.ended = err == io.EOF
 	return n, err
 }
 
-// Close is to be called once.
+func (b *otherBody) rest() bool { return b.tenure.rest(b) }
+
 func (b *otherBody) Close() error {
 	b.tenure.end(b.ended && b.in.Buffered() == 0 && len(b.tenure.link.held) == 0)
 	return nil

@@ -8,9 +8,9 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptrace"
 	"os"
 	"slices"
+	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -59,52 +59,81 @@ func (l *link) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// send writes a request, a long one on its own, since a service may answer before it has read all of one and read no further. The channel has the
-// outcome; where that is an error, what the service says is waited for a little, since it may be the reason.
-func (l *link) send(request *http.Request, hooks *httptrace.ClientTrace) <-chan error {
-	written := make(chan error, 1)
-	send := func() {
-		err := l.write(request)
-		if err != nil {
-			if hooks.WroteRequest != nil {
-				hooks.WroteRequest(httptrace.WroteRequestInfo{Err: err})
-			}
-			if !errors.Is(err, os.ErrDeadlineExceeded) { // else the request was given up
-				l.conn.SetReadDeadline(time.Now().Add(linger))
-			}
-		}
-		written <- err
-	}
-	if request.ContentLength > takenAtOnce {
-		go send()
-	} else {
-		send()
-	}
-	return written
+// writing is the sending of a request: done, with its error, or still going on.
+type writing struct {
+	err  error
+	late <-chan error // of one that may still go on
 }
 
-func (l *link) write(request *http.Request) error {
+// outcome is false while the request is being sent.
+func (w *writing) outcome() (done bool, err error) {
+	if w.late == nil {
+		return true, w.err
+	}
+	select {
+	case err := <-w.late:
+		*w = writing{err: err}
+		return true, err
+	default:
+		return false, nil
+	}
+}
+
+// send writes a request, a long one on its own, since a service may answer before it has read all of one and read no further. Where it fails, what the
+// service says is waited for a little, since it may be the reason.
+func (l *link) send(c *call) writing {
+	if len(c.body) <= takenAtOnce {
+		return writing{err: l.write(c)}
+	}
+	written := make(chan error, 1)
+	go func() { written <- l.write(c) }()
+	return writing{late: written}
+}
+
+func (l *link) write(c *call) error {
 	out := requestWriters.Get().(*bufio.Writer)
 	out.Reset(l.conn)
-	err := request.Write(out)
+	out.Write(c.target.head)
+	if c.id != "" {
+		out.WriteString("X-Request-Id: ")
+		out.WriteString(c.id)
+		out.Write(lineEnd)
+	}
+	if len(c.body) > 0 {
+		out.WriteString("Content-Length: ")
+		out.Write(strconv.AppendInt(out.AvailableBuffer(), int64(len(c.body)), 10))
+		out.Write(lineEnd)
+	}
+	if c.single {
+		out.WriteString("Connection: close\r\n")
+	}
+	out.Write(lineEnd)
+	_, err := out.Write(c.body) // or the first error before it
 	if err == nil {
+		c.trace.wroteRequest(nil)
 		err = out.Flush()
 	}
 	out.Reset(nil)
 	requestWriters.Put(out)
+	if err != nil {
+		c.trace.wroteRequest(err)
+	}
+	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) { // else the request was given up
+		l.conn.SetReadDeadline(time.Now().Add(linger))
+	}
 	return err
 }
 
-// answer reads the head of the response to request, and passes over those that announce another (statuses 100 to 199). A body that is not chunked is
+// answer reads the head of a response, and passes over those that announce another (statuses 100 to 199). A body that is not chunked is
 // read through the reader that it returns.
-func (l *link) answer(request *http.Request, hooks *httptrace.ClientTrace) (*http.Response, *bufio.Reader, error) {
+func (l *link) answer(t *trace) (*http.Response, *bufio.Reader, error) {
 	in := headReaders.Get().(*bufio.Reader)
 	in.Reset(l)
 	for {
-		if err := l.awaitHead(hooks.GotFirstResponseByte); err != nil {
+		if err := l.awaitHead(t.gotFirstByte); err != nil {
 			return nil, nil, err
 		}
-		response, err := http.ReadResponse(in, request)
+		response, err := http.ReadResponse(in, nil)
 		if err == nil && (in.Buffered() > 0 || l.head > 0) {
 			err = errors.New("a blank line within its head")
 		}
@@ -141,7 +170,7 @@ func (l *link) awaitHead(firstByte func()) error {
 		n, err := l.conn.Read(l.held[searched:cap(l.held)])
 		l.held = l.held[:searched+n]
 		switch {
-		case n > 0 && searched == 0 && firstByte != nil:
+		case n > 0 && searched == 0:
 			firstByte()
 		case n == 0 && err == io.EOF && searched > 0:
 			return fmt.Errorf("%w within the head of the response", io.ErrUnexpectedEOF)

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptrace"
 	"slices"
 	"strings"
 	"time"
@@ -129,7 +128,7 @@ func (c *Client) probe(ctx context.Context, to *base, request workload.Request, 
 		return found, []Problem{{CheckReach, "no connection: " + err.Error() + ": is the service running, and are host and port right?", true}}
 	}
 	found.RTT = &rtt
-	found.Models, found.ContextLength = c.models(ctx, to, config.Model)
+	found.Models, found.ContextLength = c.models(ctx, to, config.Model, &trace{clock: c.config.Clock})
 	r := measure.Record{Index: -1, Phase: measure.Probe, Scheduled: c.config.Clock.Now(), Dispatched: c.config.Clock.Now()}
 	if request.PromptTokens > 0 {
 		r.RequestedPromptTokens = &request.PromptTokens
@@ -151,9 +150,9 @@ func (c *Client) hangsUp(ctx context.Context, to *base) bool {
 	case <-ctx.Done():
 		return false
 	}
-	reused := true
-	c.models(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) { reused = info.Reused }}), to, "")
-	return !reused
+	again := &trace{clock: c.config.Clock}
+	c.models(ctx, to, "", again)
+	return again.connected.Load() != 0 && !again.reused.Load()
 }
 
 // connectTime is the least time that a few TCP connects to the address take, in seconds: about one round trip, to whatever ends the connection.
@@ -179,18 +178,13 @@ func (c *Client) connectTime(ctx context.Context, to *base) (float64, error) {
 }
 
 // models asks what the service serves, and for model's context length. It is nil where it does not say.
-func (c *Client) models(ctx context.Context, to *base, model string) ([]string, *int64) {
-	ctx, cancel := context.WithTimeout(ctx, preflightWait)
-	defer cancel()
-	header := to.header.Clone()
-	header.Set("Accept", "application/json")
-	request := &http.Request{Method: http.MethodGet, URL: to.root.JoinPath("models"), Host: header.Get("Host"), Header: header}
-	response, err := c.way().RoundTrip(request.WithContext(ctx))
+func (c *Client) models(ctx context.Context, to *base, model string, t *trace) ([]string, *int64) {
+	response, body, err := c.way.send(ctx, &call{target: &to.models, deadline: time.Now().Add(preflightWait), trace: t})
 	if err != nil {
 		return nil, nil
 	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(response.Body, maxModels))
+	defer body.Close()
+	text, err := io.ReadAll(io.LimitReader(body, maxModels))
 	if err != nil || response.StatusCode != http.StatusOK {
 		return nil, nil
 	}

@@ -1,13 +1,10 @@
 package client
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
-	"net/http/httptrace"
+	"strconv"
 	"time"
 
 	"sweetspot/runner/clock"
@@ -21,8 +18,6 @@ var (
 	ErrCancelled = errors.New("cancelled because the preset says so")
 	// ErrDrained makes a request truncated: it had not ended at the drain deadline.
 	ErrDrained = errors.New("cut at the drain deadline")
-
-	errTimeout = errors.New("timeout")
 )
 
 // linger is how long after [DONE] the end of the body may take, so that the connection can be used again. Services write it at once, though often
@@ -49,7 +44,8 @@ type exchange struct {
 	firstToken func()
 	trace      *trace
 	usage      usage
-	asked      int64 // output tokens asked for
+	asked      int64     // output tokens asked for
+	deadline   time.Time // zero: there is none
 }
 
 // Send sends request and reads the response to its end. It fills in r from Connected on; the runner has filled in what stands before, and has
@@ -78,24 +74,25 @@ func (e *exchange) begin(to *base, request workload.Request, r *measure.Record, 
 	e.base, e.record, e.firstToken, e.asked = to, r, firstToken, request.OutputTokens
 	e.usage, e.offsets, e.sent, e.last = usage{}, nil, r.Dispatched, 0
 	e.visible, e.begun, e.done = false, false, false
-	e.trace = &trace{clock: e.client.config.Clock, shared: e.client.config.HTTP2}
+	e.trace = &trace{clock: e.client.config.Clock}
+	e.deadline = time.Time{}
+	if timeout := e.client.config.Timeout; timeout > 0 {
+		e.deadline = time.Now().Add(timeout)
+	}
 	e.parser.reset()
 	e.output.reset(request.WantText)
 }
 
 // run sends, reads and stamps the end. It returns why the request failed, nil where it is ok.
 func (e *exchange) run(ctx context.Context, prompt []byte) *failure {
-	ctx, cancel := e.client.bounded(ctx)
-	defer cancel()
-	response, err := e.client.way().RoundTrip(e.request(ctx, prompt))
+	response, body, err := e.client.way.send(ctx, e.call(prompt))
 	if err != nil {
 		e.record.Ended = e.now()
 		return e.interrupted(ctx, &failure{measure.ConnectError, e.connectText(err)})
 	}
-	defer response.Body.Close()
+	defer body.Close()
 	status := int64(response.StatusCode)
 	e.record.HTTPStatus = &status
-	body := e.bodyOf(response)
 	failed := refusal(response, body)
 	if failed != nil {
 		e.record.Ended = e.now()
@@ -105,69 +102,28 @@ func (e *exchange) run(ctx context.Context, prompt []byte) *failure {
 		return e.interrupted(ctx, failed)
 	}
 	failed = e.stream(ctx, body)
-	if e.done {
-		wait := time.AfterFunc(linger, cancel)
-		io.Copy(io.Discard, body) // where that fails the connection is closed; the response has ended all the same
-		if !wait.Stop() {
-			e.client.keptOpen.Add(1)
-		}
+	if e.done && !body.rest() {
+		e.client.keptOpen.Add(1) // the connection is closed; the response has ended all the same
 	}
 	return failed
 }
 
-// source is a response's body, and says when what was read of it last had arrived.
-type source interface {
-	io.Reader
-	arrived() clock.Instant
-}
-
-// transportBody is a body that net/http reads.
-type transportBody struct {
-	io.Reader
-	trace *trace
-}
-
-func (b transportBody) arrived() clock.Instant { return b.trace.arrived() }
-
-func (e *exchange) bodyOf(response *http.Response) source {
-	if body, ok := response.Body.(source); ok {
-		return body
+func (e *exchange) call(prompt []byte) *call {
+	return &call{
+		target: &e.base.completion, id: e.client.config.RequestID + "-" + strconv.FormatInt(e.record.Index, 10), body: prompt,
+		single: e.client.single, deadline: e.deadline, trace: e.trace,
 	}
-	return transportBody{response.Body, e.trace}
-}
-
-// bounded is ctx with the time-out of a request.
-func (c *Client) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
-	if c.config.Timeout > 0 {
-		return context.WithTimeoutCause(ctx, c.config.Timeout, errTimeout)
-	}
-	return context.WithCancel(ctx)
-}
-
-// request is made by hand: [http.NewRequest] would give it a body that can be read again, and with that [http.Transport] may send it again.
-func (e *exchange) request(ctx context.Context, body []byte) *http.Request {
-	header := e.client.headerOf(e.base, e.record.Index)
-	request := &http.Request{
-		Method:        http.MethodPost,
-		URL:           e.base.completion,
-		Host:          header.Get("Host"),
-		Header:        header,
-		Body:          io.NopCloser(bytes.NewReader(body)),
-		ContentLength: int64(len(body)),
-		Close:         e.client.single,
-	}
-	return request.WithContext(httptrace.WithClientTrace(ctx, e.trace.hooks()))
 }
 
 func (e *exchange) now() clock.Instant { return e.client.config.Clock.Now() }
 
-// interrupted is the failure of an exchange that was cut short: by the context, where that is done, otherwise by what failed says.
+// interrupted is the failure of an exchange that was cut short: by the context, where that is done, or the deadline; otherwise by what failed says.
 func (e *exchange) interrupted(ctx context.Context, failed *failure) *failure {
 	switch cause := context.Cause(ctx); {
+	case cause == nil && !e.deadline.IsZero() && !time.Now().Before(e.deadline):
+		return &failure{measure.Timeout, fmt.Sprintf("no end within %v: %s", e.client.config.Timeout, e.progress())}
 	case cause == nil:
 		return failed
-	case errors.Is(cause, errTimeout):
-		return &failure{measure.Timeout, fmt.Sprintf("no end within %v: %s", e.client.config.Timeout, e.progress())}
 	case errors.Is(cause, ErrCancelled):
 		return &failure{measure.Cancelled, ErrCancelled.Error() + ": " + e.progress()}
 	default:
@@ -177,7 +133,7 @@ func (e *exchange) interrupted(ctx context.Context, failed *failure) *failure {
 
 // connectText explains why no response began.
 func (e *exchange) connectText(err error) string {
-	if e.trace.reused.Load() && e.trace.firstByte.Load() == 0 && !e.trace.shared {
+	if e.trace.reused.Load() && e.trace.firstByte.Load() == 0 && !e.client.config.HTTP2 {
 		return "the service closed the connection, which had been used before, without a response: " + err.Error()
 	}
 	if e.trace.connected.Load() != 0 {

@@ -13,7 +13,7 @@ import (
 )
 
 // stream reads events up to [DONE], a failure or the end of the body, and stamps the end.
-func (e *exchange) stream(ctx context.Context, body source) *failure {
+func (e *exchange) stream(ctx context.Context, body body) *failure {
 	for {
 		n, err := body.Read(e.parser.free())
 		if n > 0 {

@@ -12,8 +12,7 @@ import (
 // been given up, so it outlives Send and is never used again.
 type trace struct {
 	clock     clock.Clock
-	shared    bool // connections carry several requests at once
-	wire      atomic.Pointer[wire]
+	wire      atomic.Pointer[wire] // nil before there is a connection, and where it carries several requests at once
 	reused    atomic.Bool
 	whole     atomic.Bool // nothing of the request is left to be written
 	connected atomic.Int64
@@ -21,28 +20,32 @@ type trace struct {
 	firstByte atomic.Int64
 }
 
+// hooks are for [http.Transport], whose connections carry several requests at once.
 func (t *trace) hooks() *httptrace.ClientTrace {
-	return &httptrace.ClientTrace{GotConn: t.gotConn, WroteRequest: t.wroteRequest, GotFirstResponseByte: t.gotFirstByte}
+	return &httptrace.ClientTrace{
+		GotConn:              func(info httptrace.GotConnInfo) { t.gotConn(nil, info.Reused) },
+		WroteRequest:         func(info httptrace.WroteRequestInfo) { t.wroteRequest(info.Err) },
+		GotFirstResponseByte: t.gotFirstByte,
+	}
 }
 
-func (t *trace) gotConn(info httptrace.GotConnInfo) {
-	t.reused.Store(info.Reused)
+// gotConn is called with the connection that the request has for itself, nil where it shares one.
+func (t *trace) gotConn(w *wire, reused bool) {
+	t.reused.Store(reused)
 	t.connected.Store(int64(t.clock.Now()))
-	if t.shared {
-		return
+	if w != nil {
+		w.sending.Store(t)
+		t.wire.Store(w)
 	}
-	w := info.Conn.(*wire)
-	w.sending.Store(t)
-	t.wire.Store(w)
 }
 
 // wroteRequest is called when the request has been handed to a buffer, which may have written it or be about to. What writes it stamps it; over a
 // connection that carries several requests, this is as near as can be told.
-func (t *trace) wroteRequest(info httptrace.WroteRequestInfo) {
-	if t.shared {
+func (t *trace) wroteRequest(err error) {
+	if t.wire.Load() == nil {
 		t.wrote.Store(int64(t.clock.Now()))
 	}
-	t.whole.Store(info.Err == nil)
+	t.whole.Store(err == nil)
 }
 
 func (t *trace) gotFirstByte() { t.firstByte.Store(int64(t.arrived())) }

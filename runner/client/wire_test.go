@@ -281,13 +281,28 @@ func TestAConnectionThatIsOfNoUseAnyMore(t *testing.T) {
 				t.Errorf("%s: %s with conn_reused %v: %s; want ok on a new connection", name, r.Status, r.ConnReused, text(r.Error))
 			}
 			spoil(<-accepted)
-			for _, idle := range c.http1.idle {
+			for _, idle := range c.way.(*http1).idle {
 				for idle[0].alive() {
 					runtime.Gosched()
 				}
 			}
 		}
 		server.Close()
+	}
+}
+
+// The deadline of a request that has ended is none of the next one's, nor of the look at its connection.
+func TestADeadlineThatPassesOnAnIdleConnection(t *testing.T) {
+	server := httptest.NewServer(script(content("a"), stop, done))
+	defer server.Close()
+	c := newClient(t, Config{BaseURLs: []string{server.URL}})
+	for i := range int64(3) {
+		if r := sendOne(t, c, i); r.Status != measure.OK || r.ConnReused != (i > 0) {
+			t.Errorf("request %d: %s with conn_reused %v: %s", i, r.Status, r.ConnReused, text(r.Error))
+		}
+		for _, idle := range c.way.(*http1).idle {
+			idle[0].conn.SetDeadline(time.Unix(1, 0))
+		}
 	}
 }
 
@@ -305,7 +320,7 @@ func TestIdleConnections(t *testing.T) {
 				g.t.Errorf("a new connection after %v", wait)
 			}
 		}
-		if idle := len(g.client.http1.idle["http://service:http"]); idle != 1 || g.net.dials.Load() != 2 {
+		if idle := len(g.client.way.(*http1).idle["http://service:http"]); idle != 1 || g.net.dials.Load() != 2 {
 			g.t.Errorf("%d idle connections of %d, want 1 of 2", idle, g.net.dials.Load())
 		}
 		time.Sleep(4 * time.Second)
@@ -442,7 +457,7 @@ func TestProtocols(t *testing.T) {
 }
 
 func TestNoProxyFromTheEnvironment(t *testing.T) {
-	if newClient(t, Config{BaseURLs: []string{"http://x"}}).transport.Proxy != nil {
+	if newTransport(Config{}).Proxy != nil {
 		t.Error("a proxy may be used")
 	}
 }
