@@ -36,7 +36,7 @@ func (c *piecewise) Read(p []byte) (int, error) {
 
 // linkOf is a link over a piecewise connection.
 func linkOf(pieces ...string) *link {
-	w := &wire{Conn: &piecewise{pieces: pieces}, clock: clock.New()}
+	w := newWire(&piecewise{pieces: pieces}, clock.New())
 	return &link{wire: w, conn: w}
 }
 

@@ -158,7 +158,7 @@ func (h *http1) connect(ctx context.Context, c *call) (*link, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &link{wire: &wire{Conn: conn, clock: h.clock}}
+	l := &link{wire: newWire(conn, h.clock)}
 	l.conn = l.wire
 	if c.target.url.Scheme == "https" {
 		config := h.tls.Clone()

@@ -76,6 +76,7 @@ func TestPreflightOfAGoodService(t *testing.T) {
 	if report.Descriptors < 64 || report.Ports < 1000 {
 		t.Errorf("%d descriptors and %d ports", report.Descriptors, report.Ports)
 	}
+	server.Close() // and its goroutines have ended
 	if diff := cmp.Diff([]string{"GET /v1/models ", `POST /v1/chat/completions {"max_tokens":16}`, "GET /v1/models "}, f.asked); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)
 	}

@@ -71,6 +71,7 @@ func TestTheRequestOnTheWire(t *testing.T) {
 			t.Fatal(text(r.Error))
 		}
 	}
+	server.Close() // and its goroutines have ended
 	for i, path := range []string{"/v1/chat/completions?api-version=2", "/v1/completions?api-version=2"} {
 		r := got[i]
 		user, password, _ := r.BasicAuth()

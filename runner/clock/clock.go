@@ -56,6 +56,9 @@ func New() Clock {
 // Now reads the clock.
 func (c Clock) Now() Instant { return c.base + Instant(time.Since(c.origin)) }
 
+// At is the instant of a time that [time.Now] gave.
+func (c Clock) At(t time.Time) Instant { return c.base + Instant(t.Sub(c.origin)) }
+
 // ZeroUTC is the wall-clock time at which the monotonic clock read zero, as the wall clock saw it when c was made. It dates results; no
 // latency is computed from it.
 func (c Clock) ZeroUTC() time.Time { return c.origin.Add(-time.Duration(c.base)).UTC().Round(0) }
