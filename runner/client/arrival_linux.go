@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"sync"
 	"syscall"
 	"time"
 	"unsafe"
@@ -18,7 +19,7 @@ const (
 
 	// suspectAge is from where on it is asked whether segments came out of order. One that came before its turn keeps the instant of its coming, though
 	// what it follows was sent again and came a round trip later.
-	suspectAge = 5 * time.Millisecond
+	suspectAge = 10 * time.Millisecond
 )
 
 // arrivals reads a TCP connection and asks the kernel when what is read arrived, so that a client that is late does not make the service look slow.
@@ -30,12 +31,11 @@ type arrivals struct {
 	raw  syscall.RawConn
 
 	// Of the read that goes on, and what came of it.
-	message unix.Msghdr
-	into    unix.Iovec
+	into    []byte
 	receive func(fd uintptr) (done bool)
 	n       int
 	err     syscall.Errno
-	control [64]byte // what the kernel tells; message says how much it is
+	told    int64 // nanoseconds since 1970, 0 where the kernel does not say
 
 	outOfOrder uint32 // segments that came so, when it was asked last
 }
@@ -56,18 +56,15 @@ func newArrivals(conn net.Conn) *arrivals {
 		return nil
 	}
 	a := &arrivals{conn: tcp, raw: raw}
-	a.message.Iov, a.message.Control = &a.into, &a.control[0]
-	a.message.SetIovlen(1)
 	a.receive = a.tryReceive
 	return a
 }
 
 // read reads to p. It says how long before now, the time at which it was read, that had arrived; 0 where that is not known.
 func (a *arrivals) read(p []byte) (n int, now time.Time, age time.Duration, err error) {
-	a.into.Base = unsafe.SliceData(p)
-	a.into.SetLen(len(p))
+	a.into = p
 	err = a.raw.Read(a.receive)
-	a.into.Base = nil
+	a.into = nil
 	now = time.Now()
 	switch {
 	case err != nil:
@@ -80,29 +77,16 @@ func (a *arrivals) read(p []byte) (n int, now time.Time, age time.Duration, err 
 	return a.n, now, a.age(now), nil
 }
 
-// tryReceive is false where nothing has arrived yet. [unix.Recvmsg] would allocate 128 bytes for an address at each call.
+// tryReceive is false where nothing has arrived yet.
 func (a *arrivals) tryReceive(fd uintptr) bool {
-	for {
-		a.message.SetControllen(len(a.control))
-		var n uintptr
-		n, _, a.err = unix.Syscall(unix.SYS_RECVMSG, fd, uintptr(unsafe.Pointer(&a.message)), 0)
-		a.n = int(n)
-		if a.err != unix.EINTR {
-			return a.err != unix.EAGAIN
-		}
-	}
+	r := receptions.Get().(*reception)
+	a.n, a.told, a.err = r.receive(fd, a.into)
+	receptions.Put(r)
+	return a.err != unix.EAGAIN
 }
 
 func (a *arrivals) age(now time.Time) time.Duration {
-	if a.message.Controllen == 0 {
-		return 0
-	}
-	header, data, _, err := unix.ParseOneSocketControlMessage(a.control[:a.message.Controllen])
-	if err != nil || header.Level != unix.SOL_SOCKET || header.Type != unix.SCM_TIMESTAMPNS || len(data) < 16 {
-		return 0
-	}
-	seconds, nanoseconds := binary.NativeEndian.Uint64(data), binary.NativeEndian.Uint64(data[8:])
-	age := time.Duration(now.UnixNano() - int64(seconds)*int64(time.Second) - int64(nanoseconds))
+	age := time.Duration(now.UnixNano() - a.told)
 	if age < 0 || age > maxAge || age > suspectAge && a.disordered() {
 		return 0
 	}
@@ -118,4 +102,48 @@ func (a *arrivals) disordered() bool {
 		}
 	})
 	return err != nil || !known || a.outOfOrder != before
+}
+
+// reception is what one call of recvmsg needs. A few serve all connections, so that they stay in the processor's caches; [unix.Recvmsg] would allocate 128 bytes at
+// each call.
+type reception struct {
+	message unix.Msghdr
+	into    unix.Iovec
+	control [64]byte // what the kernel tells beside the data
+}
+
+var receptions = sync.Pool{New: func() any {
+	r := new(reception)
+	r.message.Iov, r.message.Control = &r.into, &r.control[0]
+	r.message.SetIovlen(1)
+	return r
+}}
+
+func (r *reception) receive(fd uintptr, p []byte) (n int, arrived int64, err syscall.Errno) {
+	r.into.Base = unsafe.SliceData(p)
+	r.into.SetLen(len(p))
+	defer func() { r.into.Base = nil }()
+	for {
+		r.message.SetControllen(len(r.control))
+		n, _, err := unix.Syscall(unix.SYS_RECVMSG, fd, uintptr(unsafe.Pointer(&r.message)), 0)
+		switch err {
+		case 0:
+			return int(n), r.arrived(), 0
+		case unix.EINTR:
+		default:
+			return 0, 0, err
+		}
+	}
+}
+
+func (r *reception) arrived() int64 {
+	if r.message.Controllen == 0 {
+		return 0
+	}
+	header, data, _, err := unix.ParseOneSocketControlMessage(r.control[:r.message.Controllen])
+	if err != nil || header.Level != unix.SOL_SOCKET || header.Type != unix.SCM_TIMESTAMPNS || len(data) < 16 {
+		return 0
+	}
+	seconds, nanoseconds := binary.NativeEndian.Uint64(data), binary.NativeEndian.Uint64(data[8:])
+	return int64(seconds)*int64(time.Second) + int64(nanoseconds)
 }

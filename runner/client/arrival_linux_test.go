@@ -60,7 +60,7 @@ func TestAnArrivalThatCanNotBe(t *testing.T) {
 	if _, _, _, err := a.read(make([]byte, 10)); err != nil {
 		t.Fatal(err)
 	}
-	if a.message.Controllen == 0 {
+	if a.told == 0 {
 		t.Skip("the kernel did not say when the byte arrived")
 	}
 	now := time.Now()

@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -83,6 +84,9 @@ func unit(quoted []byte) []byte {
 func appendText(dst, quoted []byte) []byte {
 	if quoted == nil {
 		return dst
+	}
+	if text := quoted[1 : len(quoted)-1]; bytes.IndexByte(text, '\\') < 0 && utf8.Valid(text) {
+		return append(dst, text...)
 	}
 	dst, _ = jsontext.AppendUnquote(dst, quoted)
 	return dst
