@@ -37,6 +37,7 @@ func silent(t *testing.T, thinking bool) string {
 // Where the service says no usage, the preset's tokenizer counts, afterwards and never chunk by chunk; what it can't see it doesn't count.
 // https://github.com/kubernetes-sigs/inference-perf/issues/564
 func TestATokenizerCountsWhereTheServiceDoesNot(t *testing.T) {
+	t.Parallel() // it waits between tries
 	for _, thinking := range []bool{false, true} {
 		config := configOf(t, silent(t, thinking))
 		if _, _, err := Prepare(t.Context(), config); err == nil || !strings.Contains(err.Error(), "usage") {

@@ -105,24 +105,28 @@ func TestACheckThatIsWrongCanBeLeftOut(t *testing.T) {
 
 // One answer that passes must not cost a trial (another tool's search ended at its first failed probe).
 func TestAPassingFailureBeforeTheFirstPointIsTriedAgain(t *testing.T) {
+	t.Parallel()
 	for _, failing := range []int64{1, 3} { // the preflight's request, and one of the calibration's
-		url := serve(t, func(n int64, w http.ResponseWriter) bool {
-			if n == failing {
-				http.Error(w, "loading", http.StatusServiceUnavailable)
+		t.Run(fmt.Sprint("request ", failing), func(t *testing.T) {
+			t.Parallel() // it waits between tries
+			url := serve(t, func(n int64, w http.ResponseWriter) bool {
+				if n == failing {
+					http.Error(w, "loading", http.StatusServiceUnavailable)
+				}
+				return n == failing
+			})
+			made, _, err := Prepare(t.Context(), configOf(t, url))
+			if err != nil {
+				t.Fatalf("answered with 503 once: %v", err)
 			}
-			return n == failing
+			made.Close()
 		})
-		made, _, err := Prepare(t.Context(), configOf(t, url))
-		if err != nil {
-			t.Errorf("request %d is answered with 503 once: %v", failing, err)
-			continue
-		}
-		made.Close()
 	}
 }
 
 // A connection that breaks before the response, and an answer without a token, are as likely to pass.
 func TestAnAnswerThatDoesNotComeIsAskedForAgain(t *testing.T) {
+	t.Parallel()
 	for name, instead := range map[string]func(w http.ResponseWriter){
 		"broken": func(http.ResponseWriter) { panic(http.ErrAbortHandler) },
 		"empty": func(w http.ResponseWriter) {
@@ -130,53 +134,60 @@ func TestAnAnswerThatDoesNotComeIsAskedForAgain(t *testing.T) {
 			io.WriteString(w, `data: {"choices":[{"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":120,"completion_tokens":0}}`+"\n\ndata: [DONE]\n\n")
 		},
 	} {
-		url := serve(t, func(n int64, w http.ResponseWriter) bool {
-			if n == 1 {
-				instead(w)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url := serve(t, func(n int64, w http.ResponseWriter) bool {
+				if n == 1 {
+					instead(w)
+				}
+				return n == 1
+			})
+			made, _, err := Prepare(t.Context(), configOf(t, url))
+			if err != nil {
+				t.Fatalf("once: %v", err)
 			}
-			return n == 1
+			made.Close()
 		})
-		made, _, err := Prepare(t.Context(), configOf(t, url))
-		if err != nil {
-			t.Errorf("%s once: %v", name, err)
-			continue
-		}
-		made.Close()
 	}
 }
 
 // A stream that is cut before its usage, or that has none, is asked for again; a service that never says usage is refused as ever.
 func TestAnAnswerWithoutUsageIsAskedForAgain(t *testing.T) {
+	t.Parallel()
 	for name, answer := range map[string]string{
 		"cut":      `data: {"choices":[{"delta":{"content":"a"}}]}` + "\n\n",
 		"no usage": `data: {"choices":[{"delta":{"content":"a"},"finish_reason":"length"}]}` + "\n\ndata: [DONE]\n\n",
 	} {
 		for _, bad := range []int64{1, 3, 0} { // the preflight's request, one of the calibration's, and all after the preflight's
-			var asked atomic.Int64
-			url := serve(t, func(n int64, w http.ResponseWriter) bool {
-				asked.Store(n)
-				if n == bad || bad == 0 && n > 1 {
-					w.Header().Set("Content-Type", "text/event-stream")
-					io.WriteString(w, answer)
-					return true
+			t.Run(fmt.Sprint(name, " ", bad), func(t *testing.T) {
+				t.Parallel()
+				var asked atomic.Int64
+				url := serve(t, func(n int64, w http.ResponseWriter) bool {
+					asked.Store(n)
+					if n == bad || bad == 0 && n > 1 {
+						w.Header().Set("Content-Type", "text/event-stream")
+						io.WriteString(w, answer)
+						return true
+					}
+					return false
+				})
+				made, _, err := Prepare(t.Context(), configOf(t, url))
+				switch {
+				case bad != 0 && err != nil:
+					t.Errorf("once: %v", err)
+				case bad == 0 && (err == nil || asked.Load() != 1+tries || name == "no usage" && !strings.Contains(err.Error(), "says no usage.prompt_tokens")):
+					t.Errorf("always: %v after %d requests", err, asked.Load())
 				}
-				return false
+				if err == nil {
+					made.Close()
+				}
 			})
-			made, _, err := Prepare(t.Context(), configOf(t, url))
-			switch {
-			case bad != 0 && err != nil:
-				t.Errorf("%s: request %d: %v", name, bad, err)
-			case bad == 0 && (err == nil || asked.Load() != 1+tries || name == "no usage" && !strings.Contains(err.Error(), "says no usage.prompt_tokens")):
-				t.Errorf("%s: always: %v after %d requests", name, err, asked.Load())
-			}
-			if err == nil {
-				made.Close()
-			}
 		}
 	}
 }
 
 func TestALastingFailureIsSaidWithItsCause(t *testing.T) {
+	t.Parallel()
 	var asked atomic.Int64
 	url := serve(t, func(n int64, w http.ResponseWriter) bool {
 		asked.Store(n)
