@@ -25,7 +25,7 @@ service: process: {
 		"enforce-eager": true, "enable-prompt-tokens-details": true
 	}
 	env: {
-		VLLM_CPU_OMP_THREADS_BIND: "0", VLLM_CPU_KVCACHE_SPACE: "1", HF_HUB_OFFLINE: "1", TRANSFORMERS_OFFLINE: "1", VLLM_NO_USAGE_STATS: "1"
+		VLLM_CPU_OMP_THREADS_BIND: "1", VLLM_CPU_KVCACHE_SPACE: "1", HF_HUB_OFFLINE: "1", TRANSFORMERS_OFFLINE: "1", VLLM_NO_USAGE_STATS: "1"
 		SWEETSPOT_TEST_MARK: %[3]q
 	}
 	ready: timeout: "5m"
@@ -50,6 +50,7 @@ type sweptDocument struct {
 // no process is left.
 func TestAServerIsStartedSweptAndKilled(t *testing.T) {
 	needServer(t)
+	t.Parallel() // it waits for servers to start, on the processor that the other server leaves
 	dir, env := t.TempDir(), os.Getenv("SWEETSPOT_VLLM")
 	mark := fmt.Sprintf("e2e-%d", os.Getpid())
 	preset := filepath.Join(dir, "swept.cue")

@@ -56,6 +56,7 @@ load: {concurrency: 2, requests: 24, warmup_requests: 2}
 // Each request is answered, prompts have the length asked for by the server's own count, and its prefix cache does what is declared.
 func TestWorkloads(t *testing.T) {
 	needServer(t)
+	t.Parallel()
 	for name, w := range workloads {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
