@@ -64,7 +64,7 @@ func TestBadPresets(t *testing.T) {
 	for name, src := range bad {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := Read(name, src, Options{})
+			_, err := checkRead(t, name, src)
 			var problems Problems
 			if !errors.As(err, &problems) {
 				t.Fatalf("Read gives %v, want problems", err)
@@ -89,7 +89,7 @@ func TestBadPresets(t *testing.T) {
 func TestManyFaults(t *testing.T) {
 	for name, src := range presets(t, "many") {
 		t.Run(name, func(t *testing.T) {
-			_, err := Read(name, src, Options{})
+			_, err := checkRead(t, name, src)
 			if err == nil {
 				t.Fatal("Read finds nothing wrong")
 			}

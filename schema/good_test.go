@@ -9,12 +9,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestGoodPresets holds what presets become: defaults filled in, trials and points expanded.
+// TestGoodPresets holds what presets become: defaults filled in, trials and points expanded; and that a trial and its point can be run from what is stored
+// of them.
 func TestGoodPresets(t *testing.T) {
 	for name, src := range presets(t, "good") {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			preset, err := Read(name, src, Options{})
+			preset, err := checkRead(t, name, src)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -38,47 +39,26 @@ func TestGoodPresets(t *testing.T) {
 				out.WriteByte('\n')
 			}
 			golden(t, filepath.Join("testdata", "good", name+".golden"), out.String())
+			readBack(t, *preset)
+			for _, point := range points {
+				readBack(t, point)
+			}
 		})
 	}
 }
 
-// TestSpecReadsBack holds that a trial and its point can be run from what is stored of them.
-func TestSpecReadsBack(t *testing.T) {
-	if testing.Short() {
-		t.Skip("computed by one goroutine for long")
+// readBack holds that a value is what is read of what is written of it.
+func readBack[T any](t *testing.T, value T) {
+	t.Helper()
+	written, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for name, src := range presets(t, "good") {
-		preset, err := Read(name, src, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		written, err := json.Marshal(preset)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var read Preset
-		if err := decode(written, &read); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		if diff := cmp.Diff(*preset, read); diff != "" {
-			t.Errorf("%s (-written +read):\n%s", name, diff)
-		}
-		points, err := preset.Load.Points()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, point := range points {
-			written, err := json.Marshal(point)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var back PointLoad
-			if err := decode(written, &back); err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(point, back); diff != "" {
-				t.Errorf("%s (-written +read):\n%s", name, diff)
-			}
-		}
+	var back T
+	if err := decode(written, &back); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(value, back); diff != "" {
+		t.Errorf("-written +read:\n%s", diff)
 	}
 }
