@@ -388,7 +388,7 @@ func (infoOf) Sys() any           { return nil }
 
 // A trace of a gigabyte takes the memory of its pages: what it takes does not grow with its length.
 func TestALongTraceTakesLittleMemory(t *testing.T) {
-	size := int64(64 << 20)
+	size := int64(32 << 20)
 	if os.Getenv("LONG") != "" {
 		size = 10 << 30
 	}
