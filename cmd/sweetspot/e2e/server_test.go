@@ -61,7 +61,7 @@ func needServer(t *testing.T) {
 
 func build(dir string) (string, error) {
 	path := filepath.Join(dir, "sweetspot")
-	if out, err := exec.Command("go", "build", "-o", path, "sweetspot/cmd/sweetspot").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-race=false", "-o", path, "sweetspot/cmd/sweetspot").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("building the command: %w\n%s", err, out)
 	}
 	return path, nil
