@@ -8,9 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"sweetspot/runner"
 	"sweetspot/runner/measure"
-	"sweetspot/schema"
 )
 
 // silent is a service that streams a text and says no usage; reasoning comes before it where thinking is set.
@@ -44,17 +42,7 @@ func TestATokenizerCountsWhereTheServiceDoesNot(t *testing.T) {
 			t.Errorf("without a tokenizer: %v", err)
 		}
 		config.Spec.Request.Tokenizer = "o200k_base"
-		made, _, err := Prepare(t.Context(), config)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer made.Close()
-		one := int64(1)
-		outcome, err := made.Measure(t.Context(), Job{Point: runner.Point{Load: schema.PointLoad{Concurrency: &one}, Requests: 3, DrainTimeout: schema.Duration(1e10)}}, Watch{})
-		if err != nil || len(outcome.Records) != 3 {
-			t.Fatalf("measuring: %v, %d records", err, len(outcome.Records))
-		}
-		for _, r := range outcome.Records {
+		for _, r := range measured(t, config, 3).Records {
 			if r.TokenSource == nil || *r.TokenSource != measure.FromTokenizer || r.PromptTokens == nil || *r.PromptTokens != *r.RequestedPromptTokens {
 				t.Errorf("prompt tokens %v of %d, source %v", r.PromptTokens, *r.RequestedPromptTokens, r.TokenSource)
 			}
@@ -65,10 +53,9 @@ func TestATokenizerCountsWhereTheServiceDoesNot(t *testing.T) {
 	}
 }
 
-// halfCounting is a service whose usage counts the prompt and leaves the completion open, in the words given.
-func halfCounting(t *testing.T, completion string) string {
-	t.Helper()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+// answering is a service whose answers have a usage that counts the prompt, and of the completion what is given.
+func answering(completion string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
 		if !strings.HasSuffix(r.URL.Path, "/chat/completions") {
 			http.NotFound(w, r)
 			return
@@ -77,30 +64,20 @@ func halfCounting(t *testing.T, completion string) string {
 		w.Header().Set("Content-Type", "text/event-stream")
 		fmt.Fprint(w, `data: {"choices":[{"delta":{"content":"tiktoken is great!"},"finish_reason":"stop"}]}`+"\n\n")
 		fmt.Fprintf(w, `data: {"choices":[],"usage":{"prompt_tokens":%d%s}}`+"\n\ndata: [DONE]\n\n", len(strings.Fields(string(body))), completion)
-	}))
-	t.Cleanup(server.Close)
-	return server.URL + "/v1"
+	}
 }
 
 // A usage that counts the prompt alone leaves the output to the tokenizer, and the source says so.
 func TestATokenizerCountsTheOutputThatAUsageLacks(t *testing.T) {
 	for _, completion := range []string{"", `,"completion_tokens":null`} {
-		config := configOf(t, halfCounting(t, completion))
+		server := httptest.NewServer(answering(completion))
+		t.Cleanup(server.Close)
+		config := configOf(t, server.URL+"/v1")
 		if _, _, err := Prepare(t.Context(), config); err == nil || !strings.Contains(err.Error(), "usage has no completion_tokens") {
 			t.Errorf("without a tokenizer: %v", err)
 		}
 		config.Spec.Request.Tokenizer = "o200k_base"
-		made, _, err := Prepare(t.Context(), config)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer made.Close()
-		one := int64(1)
-		outcome, err := made.Measure(t.Context(), Job{Point: runner.Point{Load: schema.PointLoad{Concurrency: &one}, Requests: 2, DrainTimeout: schema.Duration(1e10)}}, Watch{})
-		if err != nil || len(outcome.Records) != 2 {
-			t.Fatalf("measuring: %v, %d records", err, len(outcome.Records))
-		}
-		for _, r := range outcome.Records {
+		for _, r := range measured(t, config, 2).Records {
 			if r.OutputTokens == nil || *r.OutputTokens != 6 || r.TokenSource == nil || *r.TokenSource != measure.FromServerAndTokenizer {
 				t.Errorf("output tokens %v, source %v", r.OutputTokens, r.TokenSource)
 			}

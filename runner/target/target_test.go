@@ -53,6 +53,23 @@ func configOf(t *testing.T, url string) Config {
 	}
 }
 
+// measured is the outcome of so many requests, one after the other.
+func measured(t *testing.T, config Config, requests int64) measure.Outcome {
+	t.Helper()
+	made, _, err := Prepare(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer made.Close()
+	outcome, err := made.Measure(t.Context(), Job{Point: runner.Point{
+		Load: schema.PointLoad{Concurrency: new(int64(1))}, Requests: requests, DrainTimeout: schema.Duration(time.Minute),
+	}}, Watch{})
+	if err != nil || int64(len(outcome.Records)) != requests {
+		t.Fatalf("measuring: %v, %d records", err, len(outcome.Records))
+	}
+	return outcome
+}
+
 func TestAPointIsMeasuredFromItsSpecification(t *testing.T) {
 	made, ready, err := Prepare(t.Context(), configOf(t, serve(t, nil)))
 	if err != nil {
@@ -219,31 +236,16 @@ func TestHeaderReadsSecretsByName(t *testing.T) {
 // A response that its service does not end behind [DONE] keeps its slot for a while, which is seen of the point.
 func TestResponsesKeptOpenAreCounted(t *testing.T) {
 	for _, open := range []bool{false, true} {
+		answer := answering(`,"completion_tokens":1`)
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if !strings.HasSuffix(r.URL.Path, "/chat/completions") {
-				http.NotFound(w, r)
-				return
-			}
-			body, _ := io.ReadAll(r.Body)
-			w.Header().Set("Content-Type", "text/event-stream")
-			fmt.Fprint(w, `data: {"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}]}`+"\n\n")
-			fmt.Fprintf(w, `data: {"choices":[],"usage":{"prompt_tokens":%d,"completion_tokens":1}}`+"\n\ndata: [DONE]\n\n", len(strings.Fields(string(body))))
+			answer(w, r)
 			w.(http.Flusher).Flush()
-			if open {
+			if open && r.Method == http.MethodPost {
 				<-r.Context().Done() // the client has closed the connection
 			}
 		}))
 		t.Cleanup(server.Close)
-		made, _, err := Prepare(t.Context(), configOf(t, server.URL+"/v1"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer made.Close()
-		one := int64(1)
-		outcome, err := made.Measure(t.Context(), Job{Point: runner.Point{Load: schema.PointLoad{Concurrency: &one}, Requests: 3, DrainTimeout: schema.Duration(1e10)}}, Watch{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		outcome := measured(t, configOf(t, server.URL+"/v1"), 3)
 		if open && outcome.KeptOpen != 3 { // where it ends them, a busy machine may make one late all the same
 			t.Errorf("%d of 3 responses were kept open, want all", outcome.KeptOpen)
 		}
