@@ -11,49 +11,26 @@ const Redacted = "REDACTED"
 
 var (
 	userinfoPattern = regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)((?:[^/?#\s"'\\<>@]*@)+)`)
-	bearerPattern   = regexp.MustCompile(`(?i)\b(bearer\s+)[A-Za-z0-9._~+/=-]{16,}`)
 	basicPattern    = regexp.MustCompile(`(?i)\b(basic\s+)([A-Za-z0-9+/=_-]{8,})`)
-	keyPattern      = regexp.MustCompile(`\b(?:sk|pk|rk|hf|ghp|gho|ghs|glpat|xox[abprs]|nvapi|gsk|AKIA|AIza)[-_A-Za-z0-9]{16,}`)
-	assignedPattern = regexp.MustCompile(`(?i)((?:authorization|api[-_]?key|secret|passw(?:or)?d|[-_]token|cookie)` +
-		`["']?[ \t]*[:=][ \t]*["']?)[^\s"'\\,{}\[\]]{6,}`)
 )
 
 // RedactText is s without the user names and passwords of URLs, and without what looks like a key. It runs on the output of requests while a
-// point is measured: patterns are tried only on text that has what every match of theirs has.
+// point is measured.
 func RedactText(s string) string {
-	if strings.Contains(s, "://") {
-		s = userinfoPattern.ReplaceAllString(s, "${1}"+Redacted+"@")
+	for _, p := range secretTexts {
+		s = p.redact(s)
 	}
-	if low := strings.ToLower(s); strings.Contains(low, "bearer") || strings.Contains(low, "basic") {
-		s = bearerPattern.ReplaceAllString(s, "${1}"+Redacted)
-		s = basicPattern.ReplaceAllStringFunc(s, redactBasic)
-	}
-	if strings.ContainsAny(s, ":=") {
-		s = assignedPattern.ReplaceAllString(s, "${1}"+Redacted)
-	}
-	if hasLongWord(s, shortestKey) {
-		s = keyPattern.ReplaceAllString(s, Redacted)
-	}
-	return s
+	return redactKeys(s)
 }
 
-// shortestKey is the length of the shortest text that keyPattern matches.
-const shortestKey = 18
-
-// hasLongWord reports whether s has so many letters, digits, '-' and '_' in a row.
-func hasLongWord(s string, length int) bool {
-	run := 0
-	for i := range len(s) {
-		switch c := s[i]; {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '-', c == '_':
-			if run++; run == length {
-				return true
-			}
-		default:
-			run = 0
-		}
+// RedactCommands is [RedactText] of a text that command lines may stand in: the values of flags and environment variables that are named as secrets
+// are replaced too.
+func RedactCommands(s string) string {
+	s = RedactText(s)
+	for _, p := range secretArguments {
+		s = p.redact(s)
 	}
-	return false
+	return s
 }
 
 // redactBasic tells credentials from prose: they are a name, a colon and a password in base64.

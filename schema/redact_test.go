@@ -77,17 +77,23 @@ func TestSecretsAreNotShown(t *testing.T) {
 	}
 }
 
-// The looks that RedactText takes before it tries a pattern never keep one from a match.
-func TestRedactTextMissesNothing(t *testing.T) {
-	pieces := []string{"http://u:p@h ", "Bearer ", "basic ", "dXNlcjpwYXNzd29yZA== ", "api_key", "=", ": ", "sk-", "hf_", "0123456789abcdef", "x", " ", "-", "AKIA", "password"}
+// What is passed over before a pattern is tried never holds a match of it.
+func TestRedactCommandsMissesNothing(t *testing.T) {
+	pieces := []string{
+		"http", "://", "u:p@h", "Bearer", "basic", "ba\u017fic", "dXNlcjpwYXNzd29yZA==", "API_KEY", "api-key", "to\u212aen", "_token", "password", "Secret", "cookie", "--token", ` --api-key`, `", "`, "KEY=",
+		"sk-", "hf_", "AKIA", "0123456789abcdef", "x", "é", "\xff", "--", "-", "_", ".", "=", ":", "/", "@", "$", "?", " ", "\n", "\t", `"`, "'", `\`, ",", "{", "}", "[", "]", "<",
+	}
 	rapid.Check(t, func(t *rapid.T) {
-		s := strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 12).Draw(t, "pieces"), "")
-		want := userinfoPattern.ReplaceAllString(s, "${1}"+Redacted+"@")
-		want = bearerPattern.ReplaceAllString(want, "${1}"+Redacted)
-		want = basicPattern.ReplaceAllStringFunc(want, redactBasic)
-		want = assignedPattern.ReplaceAllString(want, "${1}"+Redacted)
+		s := strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 40).Draw(t, "pieces"), "")
+		want := s
+		for _, p := range secretTexts {
+			want = p.all(want)
+		}
 		want = keyPattern.ReplaceAllString(want, Redacted)
-		if got := RedactText(s); got != want {
+		for _, p := range secretArguments {
+			want = p.all(want)
+		}
+		if got := RedactCommands(s); got != want {
 			t.Errorf("%q becomes %q, want %q", s, got, want)
 		}
 	})

@@ -10,24 +10,12 @@ import (
 	"sweetspot/schema"
 )
 
-var (
-	// A flag whose value is a secret, as it stands in a command. The name of a variable, $NAME, is none.
-	secretFlag = regexp.MustCompile(`(?i)((?:^|[\s"'\\\[,])--?(?:[a-z0-9_-]*[-_])?(?:api[-_]?key|token|password|passwd|secret)\\?["']?(?:,\s*|\s*=\s*|\s+)\\?["']?)([^\s"'\\,\]}=$-][^\s"'\\,\]}]*)`)
-	// A variable of the environment whose value is one.
-	secretVariable = regexp.MustCompile(`\b([A-Z][A-Z0-9_]*(?:KEY|TOKEN|PASSWORD|SECRET)=)([^\s"'\\]+)`)
-	// A field whose value is a secret, whatever it looks like.
-	secretField = regexp.MustCompile(`(?i)(api[-_]?key|passw(or)?d|secret|credential|authorization|access[-_]?token|^(hf[-_]?)?token$)`)
-)
-
-func redactText(text string) string {
-	text = schema.RedactText(text)
-	text = secretFlag.ReplaceAllString(text, "${1}"+schema.Redacted)
-	return secretVariable.ReplaceAllString(text, "${1}"+schema.Redacted)
-}
+// A field whose value is a secret, whatever it looks like.
+var secretField = regexp.MustCompile(`(?i)(api[-_]?key|passw(or)?d|secret|credential|authorization|access[-_]?token|^(hf[-_]?)?token$)`)
 
 // redacted is a copy of a JSON text without its secrets: as it is written where none shows in its values but what can be replaced in place, else written anew.
 func redacted(text []byte) []byte {
-	inPlace := []byte(redactText(string(text)))
+	inPlace := []byte(schema.RedactCommands(string(text)))
 	values, err := decodeAll(inPlace)
 	if err != nil {
 		return inPlace // no JSON: it was replaced as text
@@ -72,7 +60,7 @@ func decodeAll(text []byte) ([]any, error) {
 func redactValue(v any, changed *bool) any {
 	switch v := v.(type) {
 	case string:
-		safe := redactText(v)
+		safe := schema.RedactCommands(v)
 		*changed = *changed || safe != v
 		return safe
 	case []any:
