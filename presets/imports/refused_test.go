@@ -1,6 +1,8 @@
 package imports
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -29,7 +31,17 @@ func edit(t *testing.T, file, old, now string) string {
 	return path
 }
 
-// report is a final_report.json with the given results.
+// besideAIPerf is a file of AIPerf's requests with a summary beside it.
+func besideAIPerf(t *testing.T, summary string) string {
+	t.Helper()
+	path := edit(t, "aiperf/c1/profile_export.jsonl", "", "")
+	if err := os.WriteFile(filepath.Join(filepath.Dir(path), aiperfSummary), []byte(summary), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// reportWith is a final_report.json with the given results.
 func reportWith(t *testing.T, change func(entries []map[string]any) []map[string]any) string {
 	t.Helper()
 	text, err := os.ReadFile("testdata/dstack/report-results.json")
@@ -124,6 +136,15 @@ func TestRefused(t *testing.T) {
 		{"rate beyond all", edit(t, "vllm-bench/openai-c4-totals.json", `"request_rate": "inf"`, `"request_rate": 1e308`), Options{}, "its load can't be: 1e+308 requests per second"},
 		{"a second report", edit(t, "dstack/preset-one.json", "\n}", "\n}\n{}"), Options{}, "preset-one.json: line 67: something stands behind its end: it must be one JSON value"},
 		{"NaN", edit(t, "dstack/preset-one.json", "65.958", "NaN"), Options{}, "it is JSON that can't be read to its end (line 49: invalid character 'N' looking for beginning of value)"},
+		{"a key twice", edit(t, "vllm-bench/openai-c1.json", `"completed": 5`, `"completed": 5, "duration": 0.01`), Options{},
+			`openai-c1.json: line 1: the key "duration" stands twice: one of both would go unsaid: import the file as the tool wrote it`},
+		{"a key twice below", edit(t, "dstack/preset-several.json", `"input_tokens": 1024`, `"input_tokens": 1, "input_tokens": 1024`), Options{},
+			`preset-several.json: line 43: the key "input_tokens" stands twice in benchmarks[0].workload: one`},
+		{"a key twice in a list", edit(t, "inference-perf/per_request_lifecycle_metrics.json", `"start_time": `, `"start_time": 1.5, "start_time": `), Options{Concurrency: []int64{1}},
+			`per_request_lifecycle_metrics.json: line 1: the key "start_time" stands twice in [0]: one`},
+		{"a key twice in a line", edit(t, "aiperf/c1/profile_export.jsonl", "\n{", "\n"+`{"metrics":{},`), Options{Concurrency: []int64{1}}, `profile_export.jsonl: line 2: the key "metrics" stands twice: one`},
+		{"a key twice in the file beside it", besideAIPerf(t, `{"aiperf_version":"1","aiperf_version":"2"}`), Options{Concurrency: []int64{1}},
+			`profile_export_aiperf.json: line 1: the key "aiperf_version" stands twice`},
 		{"bad rate", edit(t, "vllm-bench/openai-c1.json", `"request_rate": "inf"`, `"request_rate": "fast"`), Options{}, "request_rate: fast is no rate"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -149,6 +170,30 @@ func TestTheLoadCanBeSaid(t *testing.T) {
 	points, _ := run.Points()
 	if len(points) != 1 || *points[0].Concurrency != 1 || points[0].OK != 5 {
 		t.Errorf("%+v", points)
+	}
+}
+
+// A byte order mark, as editors and shells of Windows put in front of a file, is none of its text; the run says digest and size of the file as it is.
+func TestByteOrderMark(t *testing.T) {
+	for _, name := range []string{"aiperf/c1/profile_export.jsonl", "guidellm/benchmarks.json", "inference-perf/per_request_lifecycle_metrics.json", "vllm-bench/openai-c1.json", "dstack/preset-one.json"} {
+		plain, err := os.ReadFile(filepath.Join("testdata", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), filepath.Base(name))
+		marked := "\ufeff" + string(plain)
+		if err := os.WriteFile(path, []byte(marked), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		run, err := Import(t.TempDir(), []string{path}, Options{Concurrency: []int64{1}})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		kept := run.Manifest().Imported.Files[0]
+		if sum := sha256.Sum256([]byte(marked)); kept.SHA256 != hex.EncodeToString(sum[:]) || kept.Size != int64(len(marked)) {
+			t.Errorf("%s: kept as %+v", name, kept)
+		}
 	}
 }
 

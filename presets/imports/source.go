@@ -19,11 +19,17 @@ import (
 // maxFile is the size in bytes that a file may have.
 const maxFile = 256 << 20
 
+// byteOrderMark is what some editors and shells put in front of a file.
+var byteOrderMark = []byte("\ufeff")
+
 // File is a file that was read.
 type File struct {
 	Name string // without its folder
 	Path string // as errors name it
-	Text []byte
+	Text []byte // without a byte order mark
+	size int64  // in bytes, as it is
+
+	sum [sha256.Size]byte // of it as it is
 }
 
 // Source is what a person names: a file, with its folder beside it, or a folder. A format reads the files that it needs from it.
@@ -71,7 +77,7 @@ func (s *Source) File(name string) (*File, error) {
 	if len(text) > maxFile {
 		return nil, fmt.Errorf("importing %s: it has more than %d MiB", path, maxFile>>20)
 	}
-	file := &File{Name: name, Path: path, Text: text}
+	file := &File{Name: name, Path: path, Text: bytes.TrimPrefix(text, byteOrderMark), size: int64(len(text)), sum: sha256.Sum256(text)}
 	s.read = append(s.read, file)
 	return file, nil
 }
@@ -101,10 +107,7 @@ func (s *Source) without() {
 	}
 }
 
-func (f *File) digest() string {
-	sum := sha256.Sum256(f.Text)
-	return hex.EncodeToString(sum[:])
-}
+func (f *File) digest() string { return hex.EncodeToString(f.sum[:]) }
 
 // clockID names the clock of a file's instants: no other file's can be compared with them.
 func (f *File) clockID() string { return "imported:" + f.digest()[:12] }

@@ -65,6 +65,11 @@ func (g *gathered) add(path string, o Options) error {
 	if err != nil {
 		return err
 	}
+	for _, file := range s.read {
+		if err := file.distinct(); err != nil {
+			return err
+		}
+	}
 	for i := range found.Trials {
 		if err := found.Trials[i].possible(); err != nil {
 			return fmt.Errorf("importing %s: %w", path, err)
@@ -190,7 +195,7 @@ func (g *gathered) keep(run *results.Writer, imported *results.Imported) error {
 		if err != nil {
 			return err
 		}
-		imported.Files = append(imported.Files, results.Kept{Name: name, SHA256: file.digest(), Size: int64(len(file.Text))})
+		imported.Files = append(imported.Files, results.Kept{Name: name, SHA256: file.digest(), Size: file.size})
 	}
 	return nil
 }
