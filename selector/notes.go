@@ -79,6 +79,8 @@ func (v *Verdict) notes() []string {
 		add(alone, "Its tokens were counted by request.tokenizer on this machine, which knows no chat template.")
 		add(!alone, "Its output tokens were counted by request.tokenizer on this machine: the service's usage counts the prompt alone.")
 	}
+	add(p.TokenSource != nil && *p.TokenSource == string(measure.FromTokenizerAndServer),
+		"Its prompt tokens were counted by request.tokenizer on this machine, which knows no chat template: the service's usage counts the output alone.")
 	if d := usable(p.TTFTDrift); d != nil {
 		add(*d > driftFactor || *d < 1/driftFactor, "Its ttft drifts: the median of the last third of the requests is %s times that of the first.", format.Number(*d))
 	}

@@ -85,6 +85,8 @@ func TestOtherSentences(t *testing.T) {
 			"Its tokens were counted by request.tokenizer on this machine, which knows no chat template."},
 		{"output counted here", func(p *measure.Point) { p.TokenSource = ref("server+tokenizer") },
 			"Its output tokens were counted by request.tokenizer on this machine: the service's usage counts the prompt alone."},
+		{"prompt counted here", func(p *measure.Point) { p.TokenSource = ref("tokenizer+server") },
+			"Its prompt tokens were counted by request.tokenizer on this machine, which knows no chat template: the service's usage counts the output alone."},
 		// https://github.com/vllm-project/vllm/issues/54101: a queue in the client that no latency has.
 		{"late", late, "18 of 100 requests waited for a slot: ttft p50 is 4.10s counted from when requests were due, 200ms from when they were sent."},
 		{"late, from when unknown", func(p *measure.Point) { late(p); p.TTFTScheduled.P50 = nil },

@@ -51,6 +51,8 @@ const (
 	FromTool      TokenSource = "tool"      // another tool, which does not say how it counted
 	// FromServerAndTokenizer is of a usage that counts the prompt alone: the output is counted by a tokenizer on the client's machine.
 	FromServerAndTokenizer TokenSource = "server+tokenizer"
+	// FromTokenizerAndServer is of a usage that counts the output alone: the prompt is counted by a tokenizer on the client's machine.
+	FromTokenizerAndServer TokenSource = "tokenizer+server"
 )
 
 // Record is one request: what was asked, every instant, and how it ended. It has one shape for every outcome; what did not happen is zero
@@ -91,7 +93,7 @@ type Record struct {
 	ReasoningTokens       *int64       `json:"reasoning_tokens" doc:"output tokens that were reasoning"`
 	CachedPromptTokens    *int64       `json:"cached_prompt_tokens" doc:"prompt tokens served from the prefix cache"`
 	FirstEventTokens      *int64       `json:"first_event_tokens" doc:"tokens in the first event with a token, where the service says so"`
-	TokenSource           *TokenSource `json:"token_source" doc:"server (usage of the response), tokenizer (one on the client: request.tokenizer, or an imported tool's), server+tokenizer (the usage counts the prompt alone, and request.tokenizer the output), or in imported results tool (it does not say); null where counts are null"`
+	TokenSource           *TokenSource `json:"token_source" doc:"server (usage of the response), tokenizer (one on the client: request.tokenizer, or an imported tool's), server+tokenizer (the usage counts the prompt alone, and request.tokenizer the output), tokenizer+server (the other way round), or in imported results tool (it does not say); null where counts are null"`
 
 	// Chunks are the stamps of the events that carried a token, in order, in nanoseconds after Dispatched.
 	Chunks []int64 `json:"chunk_offsets_ns" doc:"stamps of the events that carried a token, after dispatched"`

@@ -13,7 +13,7 @@ import (
 	"sweetspot/runner/workload"
 )
 
-// counting sends requests and keeps what those asked and answered that ended well without a count, so that it can be counted afterwards.
+// counting sends requests and keeps what those asked and answered that ended well without a count of either, so that it can be counted afterwards.
 type counting struct {
 	sender runner.Sender
 	tokens *tokenizer.Tokenizer
@@ -38,10 +38,10 @@ func (c *counting) Send(ctx context.Context, request workload.Request, r *measur
 	wanted := request.WantText
 	request.WantText = true
 	answer := c.sender.Send(ctx, request, r, firstToken)
-	if r.Status == measure.OK && r.OutputTokens == nil {
+	if r.Status == measure.OK && (r.OutputTokens == nil || r.PromptTokens == nil) {
 		kept := exchanged{body: request.Body, answer: answer.Text}
-		if answer.Hidden {
-			kept.answer = "" // not all of the output is known
+		if answer.Hidden || r.OutputTokens != nil {
+			kept.answer = "" // not all of the output is known, or its count is
 		}
 		c.keep(r, kept)
 	}
@@ -71,7 +71,7 @@ func (c *counting) counted(e exchanged) exchanged {
 	return exchanged{prompt: e.prompt, output: e.output}
 }
 
-// fill puts the counts into the records of requests that lacked them. A prompt that the service counted keeps its count.
+// fill puts the counts into the records of requests that lacked them. What the service counted keeps its count.
 func (c *counting) fill(records []measure.Record) {
 	for i := range records {
 		r := &records[i]
@@ -82,16 +82,18 @@ func (c *counting) fill(records []measure.Record) {
 		if e.body != nil {
 			e = c.counted(e)
 		}
-		source := measure.FromTokenizer
+		var source measure.TokenSource
 		switch {
-		case r.PromptTokens == nil:
-			r.PromptTokens = e.prompt
-		case e.output != nil:
-			source = measure.FromServerAndTokenizer
+		case r.PromptTokens == nil && r.OutputTokens == nil:
+			r.PromptTokens, r.OutputTokens, source = e.prompt, e.output, measure.FromTokenizer
+		case r.OutputTokens == nil && e.output != nil:
+			r.OutputTokens, source = e.output, measure.FromServerAndTokenizer
+		case r.PromptTokens == nil && e.prompt != nil:
+			r.PromptTokens, source = e.prompt, measure.FromTokenizerAndServer
 		default:
 			continue
 		}
-		r.OutputTokens, r.TokenSource = e.output, &source
+		r.TokenSource = &source
 	}
 }
 

@@ -88,6 +88,33 @@ func TestATokenizerCountsTheOutputThatAUsageLacks(t *testing.T) {
 	}
 }
 
+// A usage that counts the output alone leaves the prompt to the tokenizer, whose calibration is its own then; the output is the service's.
+func TestATokenizerCountsThePromptThatAUsageLacks(t *testing.T) {
+	for _, prompt := range []string{"", `"prompt_tokens":null,`} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if !strings.HasSuffix(r.URL.Path, "/chat/completions") {
+				http.NotFound(w, r)
+				return
+			}
+			io.Copy(io.Discard, r.Body)
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprint(w, `data: {"choices":[{"delta":{"content":"tiktoken is great!"},"finish_reason":"stop"}]}`+"\n\n")
+			fmt.Fprintf(w, `data: {"choices":[],"usage":{%s"completion_tokens":5}}`+"\n\ndata: [DONE]\n\n", prompt)
+		}))
+		t.Cleanup(server.Close)
+		config := configOf(t, server.URL+"/v1")
+		config.Spec.Request.Tokenizer = "o200k_base"
+		for _, r := range measured(t, config, 2).Records {
+			if r.OutputTokens == nil || *r.OutputTokens != 5 || r.TokenSource == nil || *r.TokenSource != measure.FromTokenizerAndServer {
+				t.Errorf("output tokens %v, source %v", r.OutputTokens, r.TokenSource)
+			}
+			if r.PromptTokens == nil || *r.PromptTokens != *r.RequestedPromptTokens {
+				t.Errorf("prompt tokens %v, want %d", r.PromptTokens, *r.RequestedPromptTokens)
+			}
+		}
+	}
+}
+
 // A service that counts is believed, whatever tokenizer is there.
 func TestAServiceThatCountsIsBelieved(t *testing.T) {
 	config := configOf(t, serve(t, nil))

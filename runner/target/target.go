@@ -172,7 +172,7 @@ func (t *Target) lookAtMetrics(ctx context.Context) (notes []string, err error) 
 func (t *Target) countLocally(report client.Report) error {
 	request := t.config.Spec.Request
 	for _, address := range report.Addresses {
-		if request.Tokenizer != "" && address.Request != nil && address.Request.OutputTokens == nil {
+		if asked := address.Request; request.Tokenizer != "" && asked != nil && (asked.OutputTokens == nil || asked.PromptTokens == nil) {
 			made, err := t.config.Files.tokenizer(request)
 			t.tokens = made
 			return err
