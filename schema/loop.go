@@ -35,6 +35,7 @@ var amounts = map[string][]string{
 	"requests_per_slot": {"requests", "duration"},
 	"min_requests":      {"requests", "duration"},
 	"duration":          {"requests", "requests_per_slot", "min_requests", "max_duration"},
+	"max_duration":      {"duration"},
 }
 
 // replaceAmount takes out of a preset's load how much is measured, where that is given in another way. It comes before overrides are made, so that two of them that

@@ -45,6 +45,8 @@ func TestOverrides(t *testing.T) {
 		{"a duration in the place of a count", plain, Options{Set: []string{"load.duration=30s"}}, func(p *Preset) any { return p.Load.Requests == nil && p.Load.Duration.String() == "30s" }, true},
 		{"a count in the place of a duration", timed, Options{Set: []string{"load.requests=9"}}, func(p *Preset) any { return p.Load.Duration == nil && *p.Load.Requests == 9 }, true},
 		{"a count a slot in the place of both", timed, Options{Set: []string{"load.requests_per_slot=9"}}, func(p *Preset) any { return p.Load.Duration == nil && p.Load.RequestsPerSlot == 9 }, true},
+		{"the most time in the place of a duration", timed, Options{Set: []string{"load.max_duration=30s"}}, func(p *Preset) any { return p.Load.Duration == nil && p.Load.MaxDuration.String() == "30s" }, true},
+		{"the most time beside a count", plain, Options{Set: []string{"load.max_duration=30s"}}, func(p *Preset) any { return *p.Load.Requests == 50 && p.Load.MaxDuration.String() == "30s" }, true},
 		{"text with =", plain, Options{Set: []string{`model=a=b`}}, func(p *Preset) any { return p.Trials[0].Spec.Model }, "a=b"},
 		{"a truth", plain, Options{Set: []string{"request.ignore_eos=true"}}, func(p *Preset) any { return p.Trials[0].Spec.Request.IgnoreEOS }, true},
 		{"a section that is not there", plain, Options{Set: []string{"limits.max_ttft=250ms"}}, func(p *Preset) any { return p.Limits.MaxTTFT.String() }, "250ms"},
