@@ -25,15 +25,20 @@ func encode[T any](l layout, rows []T) arrow.Record {
 	return builder.NewRecord()
 }
 
-func appendCell(column array.Builder, cell reflect.Value) {
+// held is the value of a cell; a null, and an instant that did not happen, holds none.
+func held(cell reflect.Value) (value reflect.Value, ok bool) {
 	if cell.Kind() == reflect.Pointer {
 		if cell.IsNil() {
-			column.AppendNull()
-			return
+			return cell, false
 		}
 		cell = cell.Elem()
 	}
-	if cell.Type() == instantType && cell.Int() == 0 {
+	return cell, cell.Type() != instantType || cell.Int() != 0
+}
+
+func appendCell(column array.Builder, cell reflect.Value) {
+	cell, ok := held(cell)
+	if !ok {
 		column.AppendNull()
 		return
 	}

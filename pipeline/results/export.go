@@ -129,8 +129,13 @@ func writeIPC[T any](w io.Writer, l layout, rows iter.Seq[T]) error {
 	if err != nil {
 		return err
 	}
-	if err := writeBatches(l, rows, out.Write); err != nil {
-		return err
+	for group := range groups(rows, rowsPerGroup) {
+		batch := encode(l, group)
+		err := out.Write(batch)
+		batch.Release()
+		if err != nil {
+			return err
+		}
 	}
 	return out.Close()
 }

@@ -5,62 +5,91 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"reflect"
 
 	"github.com/apache/arrow/go/v17/arrow"
 	"github.com/apache/arrow/go/v17/parquet"
 	"github.com/apache/arrow/go/v17/parquet/compress"
-	"github.com/apache/arrow/go/v17/parquet/pqarrow"
+	"github.com/apache/arrow/go/v17/parquet/file"
 )
 
 // rowsPerGroup bounds the memory of writing and reading: that many rows are turned into columns at a time.
 const rowsPerGroup = 4096
 
-// grouping writes a batch of rows to a file.
-type grouping = func(*pqarrow.FileWriter, arrow.Record) error
+// columns gives the writer of a column of the group of rows that is being written.
+type columns = func(i int) (file.ColumnChunkWriter, error)
+
+// grouping says how the rows of a file are grouped: how many are in a group at most, a multiple of rowsPerGroup, and how one is begun.
+type grouping struct {
+	rows  int
+	begin func(*file.Writer) columns
+}
 
 var (
-	// shortGroups makes a group of each batch: a run's own files, of which a group is read at a time.
-	shortGroups grouping = (*pqarrow.FileWriter).Write
+	// shortGroups makes a group of each batch: a run's own files, of which a group is read at a time. A column is written after the other.
+	shortGroups = grouping{rowsPerGroup, func(out *file.Writer) columns {
+		group := out.AppendRowGroup()
+		return func(int) (file.ColumnChunkWriter, error) { return group.NextColumn() }
+	}}
 	// longGroups makes groups of up to mostRows: files for elsewhere, of any size. The footer has something of each column of each group, and is
 	// kept until the end.
-	longGroups grouping = (*pqarrow.FileWriter).WriteBuffered
+	longGroups = grouping{mostRows, func(out *file.Writer) columns { return out.AppendBufferedRowGroup().Column }}
 )
 
 // bufferSize gathers what the library writes in pieces of a few bytes.
 const bufferSize = 1 << 16
 
 // writeParquet writes rows to w, a group at a time. It does not close w.
-func writeParquet[T any](w io.Writer, l layout, rows iter.Seq[T], write grouping) error {
+func writeParquet[T any](w io.Writer, l layout, rows iter.Seq[T], how grouping) error {
 	if err := useOneEncoder(); err != nil {
 		return err
 	}
 	out := bufio.NewWriterSize(w, bufferSize) // it keeps the first error of writing: the library panics over some and overlooks others
-	err := caught(func() error { return writeGroups(out, l, rows, write) })
+	err := caught(func() error { return writeFile(out, l, rows, how) })
 	if broken := out.Flush(); broken != nil {
 		return broken
 	}
 	return err
 }
 
-func writeGroups[T any](w io.Writer, l layout, rows iter.Seq[T], write grouping) error {
-	out, err := pqarrow.NewFileWriter(l.schema, w, parquetProperties(l.schema), pqarrow.NewArrowWriterProperties(pqarrow.WithStoreSchema()))
+// writeFile writes what Arrow's own way from record batches to Parquet would. That has one more copy of all cells, and brings gRPC into the command.
+func writeFile[T any](w io.Writer, l layout, rows iter.Seq[T], how grouping) error {
+	root, err := parquetSchema(l.schema)
 	if err != nil {
 		return err
 	}
-	if err := writeBatches(l, rows, func(batch arrow.Record) error { return write(out, batch) }); err != nil {
+	metadata, err := parquetMetadata(l.schema)
+	if err != nil {
+		return err
+	}
+	out := file.NewParquetWriter(w, root, file.WithWriterProps(parquetProperties(l.schema)), file.WithWriteMetadata(metadata))
+	if err := writeGroups(out, l, rows, how); err != nil {
 		return err
 	}
 	return out.Close()
 }
 
-// writeBatches hands rows to write, a group at a time.
-func writeBatches[T any](l layout, rows iter.Seq[T], write func(arrow.Record) error) error {
-	for group := range groups(rows, rowsPerGroup) {
-		batch := encode(l, group)
-		err := write(batch)
-		batch.Release()
-		if err != nil {
-			return err
+func writeGroups[T any](out *file.Writer, l layout, rows iter.Seq[T], how grouping) error {
+	var (
+		cells cells
+		group columns
+		room  int // in the group
+	)
+	for batch := range groups(rows, rowsPerGroup) {
+		if room == 0 {
+			group, room = how.begin(out), how.rows
+		}
+		room -= len(batch)
+		values := reflect.ValueOf(batch)
+		for i, column := range l.columns {
+			to, err := group(i)
+			if err != nil {
+				return err
+			}
+			cells.take(values, column)
+			if err := cells.write(to); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -68,7 +97,7 @@ func writeBatches[T any](l layout, rows iter.Seq[T], write func(arrow.Record) er
 
 // parquetProperties compresses every column and gives a dictionary to those of text, which repeat.
 func parquetProperties(schema *arrow.Schema) *parquet.WriterProperties {
-	options := []parquet.WriterProperty{parquet.WithCompression(compress.Codecs.Zstd), parquet.WithDictionaryDefault(false), parquet.WithMaxRowGroupLength(mostRows)}
+	options := []parquet.WriterProperty{parquet.WithCompression(compress.Codecs.Zstd), parquet.WithDictionaryDefault(false)}
 	for _, field := range schema.Fields() {
 		if field.Type.ID() == arrow.STRING {
 			options = append(options, parquet.WithDictionaryFor(field.Name, true))
