@@ -21,7 +21,7 @@ func MayLeap(src []byte) bool {
 
 // GivenUp evaluates a CUE file as [Read] does and says why that is given up; it is empty where it is not, whatever else is wrong with the file.
 //
-// It is for a process that can be lost, and for files that [MayLeap]: no bound but the machine's own stops a single huge allocation. Of a process that was, [TooLarge] is what to say.
+// It is for a process that can be lost, and for files that [MayLeap]: no bound but the machine's own stops a single huge allocation. Of a process that was lost for want of memory, [TooLarge] is what to say.
 func GivenUp(src []byte) string {
 	c := cueReader{newReader("")}
 	file := c.parse(src)

@@ -71,9 +71,14 @@ func (p *process) givenUp(name string, text []byte) string {
 	command := exec.CommandContext(ctx, self, "evaluate")
 	command.Stdin = bytes.NewReader(text)
 	said, err := command.Output()
-	var lost *exec.ExitError
+	var ended *exec.ExitError
 	switch {
-	case errors.As(err, &lost):
+	case ctx.Err() != nil:
+		return fmt.Sprintf("takes longer than %v to evaluate", longestEvaluation)
+	case errors.As(err, &ended):
+		if memory, why := lost(ended); !memory {
+			return "can't be evaluated: " + why
+		}
 		return schema.TooLarge()
 	case err != nil:
 		return fmt.Sprintf("can't be evaluated: %v", err)

@@ -74,10 +74,13 @@ func (t *tables) readable(path string, file *os.File) error {
 	}
 	command := exec.Command(self, "evaluate", "--parquet")
 	command.Stdin = file
-	err = command.Run()
-	var lost *exec.ExitError
+	_, err = command.Output() // with what it says of its end
+	var ended *exec.ExitError
 	switch {
-	case errors.As(err, &lost):
+	case errors.As(err, &ended):
+		if memory, why := lost(ended); !memory {
+			return fmt.Errorf("%s can't be read: %s", path, why)
+		}
 		return fmt.Errorf("%s: reading it needs more than %d MiB of memory, which a damaged page asks for: write the file anew from what it was made of", path, mostTable>>20)
 	case err != nil:
 		return fmt.Errorf("%s can't be read: %w", path, err)
