@@ -30,6 +30,8 @@ type Outcome struct {
 
 	KeptOpen int64 // responses of all phases that had not ended soon after [DONE], so that their slots stayed taken
 
+	HTTPRTT *float64 // least time of a round trip on a connection in use, before and after the load, in seconds; nil where it is not known
+
 	URLs int // addresses that requests were sent to; 0 is taken for 1
 
 	Samples []Sample // what the service showed of itself, in order of time, from before the first request until after the last; empty where it shows nothing

@@ -134,6 +134,7 @@ type Point struct {
 	ClockID   string        `json:"clock_id" doc:"names the clock: instants of rows with the same clock_id can be compared"`
 	Source    *string       `json:"source" doc:"the tool that measured the point, and its version, where its results were imported; null where sweetspot measured"`
 	RTT       *float64      `json:"rtt_s" unit:"s" doc:"time of a round trip to the service, before the trial's first point: the least of a few TCP connects, so that of what lies behind a proxy, such as a port-forward, nothing is in it; no figure is adjusted by it"`
+	HTTPRTT   *float64      `json:"http_rtt_s" unit:"s" doc:"time of a round trip through whatever ends TCP on the way, such as a port-forward: the least of a few GETs of /models on a connection that was used before, before the point's first request and after its last; null where the service does not answer them; no figure is adjusted by it"`
 
 	Counts
 	Planned *int64 `json:"requests_planned" count:"yes" doc:"requests that the measured phase was to dispatch; null where a duration alone bounds it"`

@@ -25,7 +25,7 @@ func Summarize(o Outcome, load schema.PointLoad, limits schema.Limits) Point {
 	p := Point{PointLoad: load, Started: o.Started, Finished: o.Finished, Counts: g.counts, Health: o.Health}
 	p.WarmupIssued, p.WarmupFailed = g.warmupIssued, g.warmupFailed
 	p.AgenticWarmupIssued = positive(g.agenticIssued)
-	p.Late, p.Dropped, p.KeptOpen = o.Late, o.Dropped, &o.KeptOpen
+	p.Late, p.Dropped, p.KeptOpen, p.HTTPRTT = o.Late, o.Dropped, &o.KeptOpen, o.HTTPRTT
 	p.TargetInFlight, p.TargetSessions = positive(o.Target), positive(o.TargetSessions)
 	p.ClientLimited = o.Health.LagP99 != nil && *o.Health.LagP99 > clientLagLimit
 	p.context(&o, &limits)

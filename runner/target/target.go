@@ -50,6 +50,7 @@ type Target struct {
 	metrics     metrics.Source       // what the service shows of itself; without URLs where it shows nothing
 	gpus        *gpu.Watcher         // of the GPUs below the service; nil where nothing is watched
 	asked       *schema.GPUs         // that the machine says the service has; nil where it is not certain, or the preset declares some
+	lists       bool                 // its first URL answers GET /models
 	spent       Spent
 }
 
@@ -120,6 +121,7 @@ func (t *Target) ready(ctx context.Context) (Ready, error) {
 	if err != nil {
 		return ready, err
 	}
+	t.lists = report.Addresses[0].Models != nil
 	var fatal []error
 	for _, p := range problems {
 		if p.Fatal {
@@ -354,10 +356,12 @@ func (t *Target) Measure(ctx context.Context, job Job, watch Watch) (measure.Out
 		Clock:    t.config.Clock,
 		Live:     watch.Live, Sink: watch.Ended, Stop: watch.Stop,
 	}
+	before := t.roundTrip(ctx)
 	finish, seen, keptOpen := t.metrics.Watch(ctx), t.measureGPUs(), t.client.KeptOpen()
 	outcome := t.drive(ctx, job.Point, deps)
 	outcome.KeptOpen = t.client.KeptOpen() - keptOpen
 	outcome.Samples, outcome.GPUs, outcome.URLs = finish(), seen(), len(t.config.URLs)
+	outcome.HTTPRTT = lesser(before, t.roundTrip(ctx))
 	for i := range outcome.Samples {
 		outcome.Samples[i].URL = t.config.Redact(outcome.Samples[i].URL)
 	}

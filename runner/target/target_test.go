@@ -89,6 +89,9 @@ func TestAPointIsMeasuredFromItsSpecification(t *testing.T) {
 	if err != nil || outcome.Aborted != "" {
 		t.Fatalf("measuring: %v, aborted %q", err, outcome.Aborted)
 	}
+	if outcome.HTTPRTT == nil || *outcome.HTTPRTT <= 0 {
+		t.Errorf("a round trip on a connection in use took %v", outcome.HTTPRTT)
+	}
 	measured := 0
 	for _, r := range outcome.Records {
 		if r.Status != measure.OK || *r.OutputTokens != 4 || *r.PromptTokens != 120 {

@@ -36,7 +36,7 @@ func TestBetter(t *testing.T) {
 	for better, names := range map[Better][]string{
 		Higher: {"output_tok_per_s", "steady_output_tok_per_s", "output_tok_per_s_gpu", "output_tok_per_s_user", "total_tok_per_s", "requests_per_s", "goodput_per_s", "success_rate"},
 		Lower:  {"ttft_p50_s", "ttft_all_p99_s", "ttft_after_first_wave_p95_s", "ttfot_max_s", "total_time_mean_s", "tpot_p50_s", "icl_p99_s", "icl_mean_p99_s", "queue_delay_p99_s", "error_rate", "cost_per_million_output_tokens"},
-		None: {"ttft_n", "ttft_std_s", "ttft_drift", "wall_s", "requests_issued", "request_rate", "achieved_request_rate", "concurrency", "gpus", "client_lag_p99_s", "rtt_s",
+		None: {"ttft_n", "ttft_std_s", "ttft_drift", "wall_s", "requests_issued", "request_rate", "achieved_request_rate", "concurrency", "gpus", "client_lag_p99_s", "rtt_s", "http_rtt_s",
 			"output_length_ratio", "mean_requests_in_flight"},
 	} {
 		for _, name := range names {
