@@ -52,7 +52,9 @@ func (c *Checked) unmeasured(plan *Plan, run *results.Run) {
 	e := &execution{plan: plan, run: &results.Writer{Run: run}, deps: Deps{Redact: schema.RedactText},
 		pools: map[results.PointRepeat]*measure.Pool{}, ended: map[string]bool{}, next: map[results.PointRepeat]int64{}}
 	e.lookAround()
-	document, _, err := Read(run, nil) // what is broken is told already
+	done, _ := run.Completed() // what is broken is told already
+	e.keepWhole(done)
+	document, _, err := Read(run, nil)
 	if err != nil {
 		return
 	}

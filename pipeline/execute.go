@@ -59,11 +59,17 @@ func (e *execution) begin() error {
 		e.deps.Redact = schema.RedactText
 	}
 	e.lookAround()
-	aside, err := e.run.SetAside()
+	looked, err := e.run.SetAside()
 	if err != nil {
 		return err
 	}
-	for _, b := range aside {
+	e.keepWhole(looked.Done)
+	for of, row := range e.rows {
+		if pool := looked.Pools[results.MeasurementOf(row.Keys)]; pool != nil {
+			e.pools[of] = pool
+		}
+	}
+	for _, b := range looked.Aside {
 		e.note(fmt.Sprintf("set aside in damaged/: %s: %s", b.File, b.Why))
 	}
 	if e.next, err = e.run.NextAttempts(); err != nil {
@@ -82,23 +88,27 @@ func (e *execution) begin() error {
 	})
 }
 
-// lookAround finds what earlier executions stored. A measurement whose files are not whole is made again.
+// lookAround finds what earlier executions stored.
 func (e *execution) lookAround() {
 	e.rows, e.judged, e.verified = map[results.PointRepeat]measure.Point{}, map[string]bool{}, map[string]bool{}
 	rows, _ := e.run.Points() // what is broken is told where it is set aside
 	for _, row := range rows {
 		e.rows[results.MeasurementOf(row.Keys).Of()] = row
 	}
-	e.done, _ = e.run.Completed()
-	for of, row := range e.rows {
-		if _, whole := e.done[of]; row.Status == measure.PointCompleted && !whole {
-			delete(e.rows, of)
-		}
-	}
 	trials, _ := e.run.Trials() // one that is broken is judged again
 	for _, row := range trials {
 		e.judged[row.TrialID] = true
 		e.verified[row.TrialID] = e.verified[row.TrialID] || row.Stage == stageVerify
+	}
+}
+
+// keepWhole leaves out measurements whose files are not whole, which are made again.
+func (e *execution) keepWhole(done map[results.PointRepeat]measure.Point) {
+	e.done = done
+	for of, row := range e.rows {
+		if _, whole := e.done[of]; row.Status == measure.PointCompleted && !whole {
+			delete(e.rows, of)
+		}
 	}
 }
 

@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
 	"sweetspot/pipeline/results"
@@ -52,6 +54,43 @@ func TestRepeatsGiveOneInterval(t *testing.T) {
 	}
 	if one := document(t, carriedOn.Run).Trials[0].Points[0].Repeats[0].TTFTAll; !near(*one.P50Lower, 0.125+5*0.008) || !near(*one.P50Upper, 0.125+14*0.008) {
 		t.Errorf("a repeat by itself has %v to %v", *one.P50Lower, *one.P50Upper)
+	}
+}
+
+// A run that is carried on reads the requests of earlier repeats once, when it looks at what is whole: what is judged afterwards does not need their files.
+func TestCarryingOnReadsRequestsOnce(t *testing.T) {
+	preset := chat()
+	preset.Trials, preset.Load.Concurrency = preset.Trials[:1], []int64{1}
+	w := newWorld()
+	w.measure = func(job Job, ended func(*measure.Record)) (measure.Outcome, error) {
+		close(w.stop)
+		return driven(job, ended), nil
+	}
+	plan, run := newRun(t, preset)
+	execute(t, plan, run, w.deps(), results.Interrupted)
+	run.Close()
+	carriedOn := resume(t, run.Dir())
+	w = newWorld()
+	w.measure = func(job Job, ended func(*measure.Record)) (measure.Outcome, error) {
+		stored, err := filepath.Glob(filepath.Join(run.Dir(), "requests", "*.parquet"))
+		if err != nil || len(stored) != 1 || os.Remove(stored[0]) != nil {
+			t.Errorf("the requests of the first repeat are in %v, %v", stored, err)
+		}
+		return driven(job, ended), nil
+	}
+	deps := w.deps()
+	judged := 0
+	deps.Observe = func(event Event) {
+		if done, is := event.(TrialDone); is {
+			judged++
+			if held := done.Verdict.Points[0].Limits[0]; held.Lower == nil {
+				t.Error("the repeats have no interval")
+			}
+		}
+	}
+	execute(t, plan, carriedOn, deps, results.Completed)
+	if judged != 1 {
+		t.Errorf("%d trials were judged", judged)
 	}
 }
 

@@ -23,7 +23,8 @@ func TestWhatIsDamagedIsSetAside(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			aside, err := again.SetAside()
+			looked, err := again.SetAside()
+			aside := looked.Aside
 			if err != nil || len(aside) == 0 || aside[0].File != name && !strings.HasPrefix(aside[0].File, string(Points)) {
 				t.Errorf("%s, %s: set aside %v, %v", name, what, aside, err)
 			}
@@ -35,8 +36,8 @@ func TestWhatIsDamagedIsSetAside(t *testing.T) {
 					t.Errorf("%s, %s: the next attempt at %v was %d and is %d, %v", name, what, of, n, after[of], err)
 				}
 			}
-			if aside, err := again.SetAside(); len(aside) != 0 || err != nil {
-				t.Errorf("%s, %s: a second time %v, %v", name, what, aside, err)
+			if looked, err := again.SetAside(); len(looked.Aside) != 0 || err != nil {
+				t.Errorf("%s, %s: a second time %v, %v", name, what, looked.Aside, err)
 			}
 			again.Close()
 		}
@@ -101,8 +102,8 @@ func TestAStrangeFileIsNotSetAside(t *testing.T) {
 	if err := os.WriteFile(strange, []byte("x"), fileMode); err != nil {
 		t.Fatal(err)
 	}
-	if aside, err := w.SetAside(); len(aside) != 0 || err != nil {
-		t.Errorf("%v, %v", aside, err)
+	if looked, err := w.SetAside(); len(looked.Aside) != 0 || err != nil {
+		t.Errorf("%v, %v", looked.Aside, err)
 	}
 	if _, err := os.Stat(strange); err != nil {
 		t.Error(err)

@@ -85,8 +85,9 @@ type check struct {
 	run     *Run
 	found   Findings
 	sums    sums
-	tallies map[Measurement]tallied // of requests that were read
-	last    string                  // the name on the last line of the sums: a kill comes between it and the file's name
+	tallies map[Measurement]tallied       // of requests that were read
+	pools   map[Measurement]*measure.Pool // of those that are whole; nil: nobody wants them
+	last    string                        // the name on the last line of the sums: a kill comes between it and the file's name
 }
 
 // look goes through the tables in the opposite order of writing, and reads the sums last: what a run that is being written gains meanwhile is not

@@ -77,6 +77,7 @@ type tallied struct {
 
 func (c *check) tallyOf(m Measurement) (t tally, err error) {
 	name := m.file(string(Requests), ".parquet")
+	var pool measure.Pool
 	for row, err := range storedWith[measure.RequestRow](c.run, name, c.sums) {
 		if err != nil {
 			return t, err
@@ -88,6 +89,12 @@ func (c *check) tallyOf(m Measurement) (t tally, err error) {
 		if err := t.add(&row.Record); err != nil {
 			return t, fmt.Errorf("reading %s: its row %d: %w", c.run.path(name), t.rows, err)
 		}
+		if c.pools != nil {
+			pool.Add(&row.Record)
+		}
+	}
+	if c.pools != nil {
+		c.pools[m] = &pool
 	}
 	return t, nil
 }

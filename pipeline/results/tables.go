@@ -237,13 +237,17 @@ func ifStored[T any](r *Run, name string) iter.Seq2[T, error] {
 // Completed gives the measurements that need not be made again: those whose point is completed, whose files are whole, and whose requests are what the point
 // counts. Files that are not are named.
 func (r *Run) Completed() (done map[PointRepeat]measure.Point, broken []error) {
-	done = map[PointRepeat]measure.Point{}
-	rows, broken := r.Points()
 	sums, err := r.readSums()
 	if err != nil {
-		return done, append(broken, err)
+		return map[PointRepeat]measure.Point{}, []error{err}
 	}
 	c := &check{run: r, sums: sums, tallies: map[Measurement]tallied{}}
+	return c.completed()
+}
+
+func (c *check) completed() (done map[PointRepeat]measure.Point, broken []error) {
+	done = map[PointRepeat]measure.Point{}
+	rows, broken := c.run.Points()
 	for _, row := range rows {
 		if row.Status != measure.PointCompleted {
 			continue
@@ -254,7 +258,7 @@ func (r *Run) Completed() (done map[PointRepeat]measure.Point, broken []error) {
 			continue
 		}
 		if err := c.measurement(m, &row); err != nil {
-			broken = append(broken, fmt.Errorf("reading %s: %w", r.path(m.file(string(Points), ".parquet")), err))
+			broken = append(broken, fmt.Errorf("reading %s: %w", c.run.path(m.file(string(Points), ".parquet")), err))
 			continue
 		}
 		done[m.Of()] = row
