@@ -6,13 +6,16 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"math"
 	"os"
 	"path"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -163,7 +166,22 @@ func (r *Run) point(m Measurement, sums sums) (measure.Point, error) {
 	if len(rows) != 1 || MeasurementOf(rows[0].Keys) != m {
 		return measure.Point{}, fmt.Errorf("reading %s: it has %d rows, one of measurement %s is needed", r.path(m.file(string(Points), ".parquet")), len(rows), m)
 	}
+	if column, value := infinite(&rows[0]); column != "" {
+		return measure.Point{}, fmt.Errorf("reading %s: its %s is %+v, which no measurement gives: measure it again", r.path(m.file(string(Points), ".parquet")), column, value)
+	}
 	return rows[0], nil
+}
+
+// infinite is the first figure of a point that is infinite and can't be. Those that count failures can, and a service may show anything of itself.
+func infinite(p *measure.Point) (column string, value float64) {
+	row := reflect.ValueOf(p).Elem()
+	for _, c := range measure.Columns(row.Type()) {
+		figure, is := row.FieldByIndex(c.Index).Interface().(*float64)
+		if is && figure != nil && math.IsInf(*figure, 0) && !strings.Contains(c.Name, "_all_") && !strings.HasPrefix(c.Name, "server_") {
+			return c.Name, *figure
+		}
+	}
+	return "", 0
 }
 
 // collect reads a whole file.
