@@ -36,8 +36,7 @@ func (c *piecewise) Read(p []byte) (int, error) {
 
 // linkOf is a link over a piecewise connection.
 func linkOf(pieces ...string) *link {
-	w := newWire(&piecewise{pieces: pieces}, clock.New())
-	return &link{wire: w, conn: w}
+	return newLink(&piecewise{pieces: pieces}, new(loops), clock.New())
 }
 
 // unchunk reads a chunked body that arrives in pieces, and returns its data.
@@ -159,7 +158,7 @@ func TestHeadsAndWhatFollows(t *testing.T) {
 	} {
 		for i := 1; i < len(c.text); i++ {
 			l := linkOf(c.text[:i], c.text[i:])
-			response, _, err := l.answer(new(trace))
+			response, _, err := l.answer(new(trace), new(answers))
 			if c.err != "" {
 				if err == nil || !strings.Contains(err.Error(), c.err) {
 					t.Errorf("%s, split at %d: error %v, want %s", c.name, i, err, c.err)

@@ -49,6 +49,9 @@ var escapes = regexp.MustCompile("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]?|\x1b\\][^
 // oneLine puts a blank in the place of all that is not for showing: controls, marks that change the direction of what follows, escapes. A blank,
 // since what stands on either side may be a secret's halves.
 func oneLine(text string) string {
+	if isPrintable(text) {
+		return text
+	}
 	text = strings.ToValidUTF8(text, "")
 	if strings.ContainsAny(text, "\x1b\u009b") {
 		text = escapes.ReplaceAllString(text, " ")
@@ -60,6 +63,16 @@ func oneLine(text string) string {
 		return r
 	}
 	return strings.Map(printable, text)
+}
+
+// isPrintable is for text of plain characters, as most is.
+func isPrintable(text string) bool {
+	for i := range len(text) {
+		if text[i] < ' ' || text[i] > '~' {
+			return false
+		}
+	}
+	return true
 }
 
 // refusal is the failure that a response's header says, nil where a stream of events follows.

@@ -37,11 +37,15 @@ type exchange struct {
 	visible bool          // one of them was no reasoning
 	begun   bool          // an event came
 	done    bool          // [DONE] came
+	whole   bool          // the end of the body came
+	body    body          // that is read
+	ctx     context.Context
 
 	client     *Client
 	base       *base
 	record     *measure.Record
 	firstToken func()
+	failed     *failure // of the stream
 	trace      *trace
 	usage      usage
 	asked      int64     // output tokens asked for
@@ -73,7 +77,7 @@ func (e *exchange) begin(to *base, request workload.Request, r *measure.Record, 
 	r.URLIndex = &to.index
 	e.base, e.record, e.firstToken, e.asked = to, r, firstToken, request.OutputTokens
 	e.usage, e.offsets, e.sent, e.last = usage{}, nil, r.Dispatched, 0
-	e.visible, e.begun, e.done = false, false, false
+	e.visible, e.begun, e.done, e.whole, e.failed = false, false, false, false, nil
 	e.trace = &trace{clock: e.client.config.Clock}
 	e.deadline = time.Time{}
 	if timeout := e.client.config.Timeout; timeout > 0 {
@@ -102,7 +106,7 @@ func (e *exchange) run(ctx context.Context, prompt []byte) *failure {
 		return e.interrupted(ctx, failed)
 	}
 	failed = e.stream(ctx, body)
-	if e.done && !body.rest() {
+	if e.done && !e.whole {
 		e.client.keptOpen.Add(1) // the connection is closed; the response has ended all the same
 	}
 	return failed

@@ -3,6 +3,7 @@ package client
 import (
 	"bytes"
 	"errors"
+	"math/bits"
 )
 
 // maxEvent bounds one server-sent event, and so what a stream that never ends one can make the client keep.
@@ -12,6 +13,7 @@ const (
 	firstBuffer = 4 << 10 // holds some ten events of a typical service
 	leastRead   = 1 << 10 // free space that is worth a read
 	keptBuffer  = 64 << 10
+	leastKept   = 512 // holds what a read leaves of a typical event
 )
 
 var errEventTooLong = errors.New("an event is longer than 1 MiB")
@@ -28,8 +30,9 @@ type event struct {
 // The bytes of an event stay where they were read until it is complete; only what a read left unfinished is ever moved.
 type parser struct {
 	buf        []byte
-	start, end int // buf[start:end] was read and belongs to no complete event
-	line, scan int // where the current line starts, and up to where it was searched for its end
+	own        []byte // while buf is lent: its own
+	start, end int    // buf[start:end] was read and belongs to no complete event
+	line, scan int    // where the current line starts, and up to where it was searched for its end
 
 	dataAt, dataEnd int
 	hasData         bool
@@ -41,10 +44,31 @@ type parser struct {
 // reset makes p ready for another stream. It keeps its buffer unless one stream made it large.
 func (p *parser) reset() {
 	buf := p.buf
-	if len(buf) == 0 || len(buf) > keptBuffer {
-		buf = make([]byte, firstBuffer)
+	if len(buf) > keptBuffer {
+		buf = nil
 	}
 	*p = parser{buf: buf}
+}
+
+// lend makes p read to buf until that is taken back, so that the many streams that one goroutine reads share a buffer. It makes events returned before invalid.
+func (p *parser) lend(buf []byte) {
+	if len(buf)-(p.end-p.start) >= leastRead {
+		p.own = p.buf
+		p.move(buf)
+	}
+}
+
+// takeBack ends the use of what was lent. Only what is pending is kept.
+func (p *parser) takeBack(buf []byte) {
+	if len(buf) == 0 || len(p.buf) == 0 || &p.buf[0] != &buf[0] { // it was too small, and is no more in use
+		return
+	}
+	own := p.own
+	p.own = nil
+	if pending := p.end - p.start; len(own) < pending {
+		own = make([]byte, max(leastKept, 1<<bits.Len(uint(pending))))
+	}
+	p.move(own)
 }
 
 // free is where the next bytes are to be read to. It makes events returned before invalid.
@@ -59,14 +83,19 @@ func (p *parser) free() []byte {
 }
 
 func (p *parser) makeRoom() {
-	pending := p.buf[p.start:p.end]
-	if len(p.buf)-len(pending) < leastRead {
-		p.buf = make([]byte, 2*len(p.buf))
+	if len(p.buf)-(p.end-p.start) < leastRead {
+		p.move(make([]byte, max(firstBuffer, 2*len(p.buf))))
+	} else {
+		p.move(p.buf)
 	}
-	copy(p.buf, pending)
-	p.line, p.scan, p.end = p.line-p.start, p.scan-p.start, len(pending)
+}
+
+// move takes what is pending to the start of buf, and goes on there.
+func (p *parser) move(buf []byte) {
+	n := copy(buf, p.buf[p.start:p.end])
+	p.line, p.scan, p.end = p.line-p.start, p.scan-p.start, n
 	p.dataAt, p.dataEnd = p.dataAt-p.start, p.dataEnd-p.start
-	p.start = 0
+	p.start, p.buf = 0, buf
 }
 
 // filled says that n bytes were read to where free pointed.

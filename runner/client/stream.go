@@ -12,23 +12,45 @@ import (
 	"sweetspot/runner/workload"
 )
 
-// stream reads events up to [DONE], a failure or the end of the body, and stamps the end.
+// stream reads events up to [DONE], a failure or the end of the body, and stamps the end. Behind [DONE] it reads on for a little, up to the body's
+// end, so that the connection can be used again.
 func (e *exchange) stream(ctx context.Context, body body) *failure {
-	for {
-		n, err := body.Read(e.parser.free())
-		if n > 0 {
-			arrived := body.arrived()
-			e.parser.filled(n)
-			if failed := e.events(arrived); failed != nil || e.done {
-				e.record.Ended = arrived
-				return failed
-			}
+	e.ctx, e.body = ctx, body
+	body.each(e)
+	e.ctx, e.body = nil, nil
+	return e.failed
+}
+
+// read reads once, and takes what has arrived. It is true where there is nothing more to read.
+func (e *exchange) read(buf []byte) (ended bool) {
+	e.parser.lend(buf)
+	defer e.parser.takeBack(buf)
+	n, err := e.body.Read(e.parser.free())
+	switch {
+	case e.done:
+	case n > 0 && e.arrived(n, e.body.arrived()):
+		if e.done && err == nil {
+			e.body.linger()
+			return false
 		}
-		if err != nil {
-			e.record.Ended = e.now()
-			return e.bodyEnd(ctx, err, body.arrived())
-		}
+		ended = true
+	case err != nil:
+		e.record.Ended = e.now()
+		e.failed = e.bodyEnd(e.ctx, err, e.body.arrived())
 	}
+	e.whole = err == io.EOF
+	return ended || err != nil
+}
+
+// arrived takes what was read to the parser's free space. It is true where the response has ended with it.
+func (e *exchange) arrived(n int, at clock.Instant) bool {
+	e.parser.filled(n)
+	e.failed = e.events(at)
+	if e.failed == nil && !e.done {
+		return false
+	}
+	e.record.Ended = at
+	return true
 }
 
 // events takes the events that are complete, all of which arrived at the same time.

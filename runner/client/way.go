@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"net/netip"
 	"net/url"
 	"time"
 
@@ -37,12 +38,13 @@ type target struct {
 	url     *url.URL
 	header  http.Header
 	address string // host and port
+	numeric bool   // nothing has to be looked up for it
 	place   string // scheme and address: what a connection can be used again for
 	head    []byte // as HTTP/1.1 writes it, up to where the fields of a call follow
 }
 
 func newTarget(method string, to *url.URL, header http.Header) (target, error) {
-	t := target{method: method, url: to, header: header, address: dialAddress(to)}
+	t := target{method: method, url: to, header: header, address: dialAddress(to), numeric: isNumeric(to.Hostname())}
 	t.place = to.Scheme + "://" + t.address
 	var head bytes.Buffer
 	if err := t.request().Write(&head); err != nil {
@@ -63,6 +65,11 @@ func dialAddress(to *url.URL) string {
 	return net.JoinHostPort(to.Hostname(), port)
 }
 
+func isNumeric(host string) bool {
+	_, err := netip.ParseAddr(host)
+	return err == nil
+}
+
 // request is one without a body.
 func (t *target) request() *http.Request {
 	return &http.Request{Method: t.method, URL: t.url, Host: t.header.Get("Host"), Header: t.header}
@@ -81,8 +88,20 @@ type body interface {
 	io.ReadCloser
 	// arrived is when what was read last had arrived.
 	arrived() clock.Instant
-	// rest reads what follows up to the end, for as long as linger. It is false where that has not come: then the connection can't be used again.
-	rest() bool
+	// each has r read the body, whenever there may be something to read, until that ends: from one goroutine at a time, not always the caller's.
+	each(r reader)
+	// linger gives what follows no more time than linger to come.
+	linger()
+}
+
+// reader reads a body once. The buffer is lent for the call, nil where there is none to lend.
+type reader interface {
+	read(buf []byte) (ended bool)
+}
+
+func toTheEnd(r reader) {
+	for !r.read(nil) {
+	}
 }
 
 // http2 carries requests over HTTP/2.
@@ -117,11 +136,9 @@ type http2Body struct {
 
 func (b *http2Body) arrived() clock.Instant { return b.trace.clock.Now() }
 
-func (b *http2Body) rest() bool {
-	wait := time.AfterFunc(linger, b.cancel)
-	io.Copy(io.Discard, b)
-	return wait.Stop()
-}
+func (b *http2Body) each(r reader) { toTheEnd(r) }
+
+func (b *http2Body) linger() { time.AfterFunc(linger, b.cancel) }
 
 func (b *http2Body) Close() error {
 	defer b.cancel()
