@@ -17,8 +17,9 @@ import (
 // http1 carries requests over HTTP/1.1, with TLS or without.
 //
 // [http.Transport] has two goroutines with their buffers for each connection, which at 20 events a request took a fifth of the CPU and hold nearly half
-// the memory of a stream, and reads a chunked body through two locks and a second buffer. Here the goroutine of a request does all; net/http writes what the heads of
-// all requests have in common, once ([newTarget]), and parses those of responses ([http.ReadResponse]). A chunked body is read by [chunks].
+// the memory of a stream, and reads a chunked body through two locks and a second buffer. Here the goroutine of a request does all, but for
+// reading the body, which [loops] do where they can; net/http writes what the heads of all requests have in common, once ([newTarget]), and parses those of
+// responses ([http.ReadResponse]). A chunked body is read by [chunks].
 type http1 struct {
 	dial        dial
 	tls         *tls.Config

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -45,21 +46,20 @@ func TestRoundTrip(t *testing.T) {
 			io.WriteString(w, listing)
 		}, "0.004", 3},
 	} {
-		asked := 0
+		var asked atomic.Int64
 		handler := func(w http.ResponseWriter, r *http.Request) {
 			if r.Method+r.URL.Path != "GET/v1/models" {
 				t.Errorf("%s: asked %s %s", test.name, r.Method, r.URL.Path)
 			}
-			asked++
-			test.answer(asked-1, w, r)
+			test.answer(int(asked.Add(1))-1, w, r)
 		}
 		inBubble(t, handler, nil, func(g rig) {
 			got := "null"
 			if took := g.client.RoundTrip(g.t.Context()); took != nil {
 				got = fmt.Sprint(*took)
 			}
-			if got != test.want || asked != test.asked {
-				t.Errorf("%s: %s s after %d requests, want %s after %d", test.name, got, asked, test.want, test.asked)
+			if n := int(asked.Load()); got != test.want || n != test.asked {
+				t.Errorf("%s: %s s after %d requests, want %s after %d", test.name, got, n, test.want, test.asked)
 			}
 		})
 	}
