@@ -17,7 +17,7 @@ type Format string
 // The formats. In CSV what is not known is an empty cell, an infinite figure is "inf", and a list is written as JSON. JSON lines have a row as the results
 // document has it.
 const (
-	Parquet Format = "parquet" // compressed as the run's own files are
+	Parquet Format = "parquet" // compressed as the run's own requests are
 	Arrow   Format = "arrow"   // one Arrow IPC file (Feather, version 2), not compressed, so that it can be mapped into memory
 	CSV     Format = "csv"
 	JSONL   Format = "jsonl"

@@ -23,18 +23,24 @@ type columns = func(i int) (file.ColumnChunkWriter, error)
 type grouping struct {
 	rows  int
 	begin func(*file.Writer) columns
+	plain bool // nothing is done to make columns smaller or groups easier to pass over
 }
 
 var (
-	// shortGroups makes a group of each batch: a run's own files, of which a group is read at a time. A column is written after the other.
-	shortGroups = grouping{rowsPerGroup, func(out *file.Writer) columns {
-		group := out.AppendRowGroup()
-		return func(int) (file.ColumnChunkWriter, error) { return group.NextColumn() }
-	}}
+	// shortGroups makes a group of each batch: a run's own files, of which a group is read at a time.
+	shortGroups = grouping{rows: rowsPerGroup, begin: oneByOne}
+	// singleRows is for the tables that have a row for each point: for one row, what the others get takes more time than writing it, and room too.
+	singleRows = grouping{rows: rowsPerGroup, begin: oneByOne, plain: true}
 	// longGroups makes groups of up to mostRows: files for elsewhere, of any size. The footer has something of each column of each group, and is
 	// kept until the end.
-	longGroups = grouping{mostRows, func(out *file.Writer) columns { return out.AppendBufferedRowGroup().Column }}
+	longGroups = grouping{rows: mostRows, begin: func(out *file.Writer) columns { return out.AppendBufferedRowGroup().Column }}
 )
+
+// oneByOne begins a group whose columns are written one after the other.
+func oneByOne(out *file.Writer) columns {
+	group := out.AppendRowGroup()
+	return func(int) (file.ColumnChunkWriter, error) { return group.NextColumn() }
+}
 
 // bufferSize gathers what the library writes in pieces of a few bytes.
 const bufferSize = 1 << 16
@@ -62,7 +68,7 @@ func writeFile[T any](w io.Writer, l layout, rows iter.Seq[T], how grouping) err
 	if err != nil {
 		return err
 	}
-	out := file.NewParquetWriter(w, root, file.WithWriterProps(parquetProperties(l.schema)), file.WithWriteMetadata(metadata))
+	out := file.NewParquetWriter(w, root, file.WithWriterProps(parquetProperties(l.schema, how)), file.WithWriteMetadata(metadata))
 	if err := writeGroups(out, l, rows, how); err != nil {
 		return err
 	}
@@ -95,8 +101,11 @@ func writeGroups[T any](out *file.Writer, l layout, rows iter.Seq[T], how groupi
 	return nil
 }
 
-// parquetProperties compresses every column and gives a dictionary to those of text, which repeat.
-func parquetProperties(schema *arrow.Schema) *parquet.WriterProperties {
+// parquetProperties compresses every column and gives a dictionary to those of text, which repeat; the library has statistics of each by itself.
+func parquetProperties(schema *arrow.Schema, how grouping) *parquet.WriterProperties {
+	if how.plain {
+		return parquet.NewWriterProperties(parquet.WithDictionaryDefault(false), parquet.WithStats(false))
+	}
 	options := []parquet.WriterProperty{parquet.WithCompression(compress.Codecs.Zstd), parquet.WithDictionaryDefault(false)}
 	for _, field := range schema.Fields() {
 		if field.Type.ID() == arrow.STRING {

@@ -201,7 +201,11 @@ func writeTable[T any](w *Writer, table Table, name string, rows iter.Seq[T]) er
 	if err != nil {
 		return err
 	}
-	return w.create(name, func(out io.Writer) error { return writeParquet(out, l, rows, shortGroups) })
+	how := shortGroups
+	if table == Points || table == Trials {
+		how = singleRows
+	}
+	return w.create(name, func(out io.Writer) error { return writeParquet(out, l, rows, how) })
 }
 
 func metricRows(keys measure.Keys, samples []measure.Sample) iter.Seq[measure.MetricRow] {
