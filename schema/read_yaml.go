@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -136,15 +137,20 @@ func (y yamlReader) merge(n *yaml.Node, into *node) {
 	}
 }
 
+// lazy is a pattern that is compiled when it is first needed: most presets are not written in YAML.
+func lazy(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+}
+
 var (
-	yamlNull    = regexp.MustCompile(`^(~|null|Null|NULL|)$`)
-	yamlBool    = regexp.MustCompile(`^(true|True|TRUE|false|False|FALSE)$`)
-	yamlInt     = regexp.MustCompile(`^[-+]?(0|[1-9][0-9]*)$`)
-	yamlFloat   = regexp.MustCompile(`^[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?$`)
-	yamlYesNo   = regexp.MustCompile(`^(?i:y|yes|n|no|on|off)$`)
-	yamlNaN     = regexp.MustCompile(`^(?i:[-+]?\.inf|\.nan)$`)
-	yamlZero    = regexp.MustCompile(`^[-+]?0[0-9_]+$`)
-	yamlStrange = regexp.MustCompile(`^[-+]?(0[oO]?[0-7_]+|0[xX][0-9a-fA-F_]+|0[bB][01_]+|` +
+	yamlNull    = lazy(`^(~|null|Null|NULL|)$`)
+	yamlBool    = lazy(`^(true|True|TRUE|false|False|FALSE)$`)
+	yamlInt     = lazy(`^[-+]?(0|[1-9][0-9]*)$`)
+	yamlFloat   = lazy(`^[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?$`)
+	yamlYesNo   = lazy(`^(?i:y|yes|n|no|on|off)$`)
+	yamlNaN     = lazy(`^(?i:[-+]?\.inf|\.nan)$`)
+	yamlZero    = lazy(`^[-+]?0[0-9_]+$`)
+	yamlStrange = lazy(`^[-+]?(0[oO]?[0-7_]+|0[xX][0-9a-fA-F_]+|0[bB][01_]+|` +
 		`[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?|[0-9][0-9_]*(\.[0-9_]*)?([eE][-+]?[0-9]+)?)$`)
 )
 
@@ -154,19 +160,19 @@ func (y yamlReader) scalar(n *yaml.Node, at place) *node {
 		return &node{kind: text, literal: n.Value, place: at}
 	}
 	switch v := n.Value; {
-	case yamlNull.MatchString(v):
+	case yamlNull().MatchString(v):
 		return &node{kind: null, place: at}
-	case yamlBool.MatchString(v):
+	case yamlBool().MatchString(v):
 		return &node{kind: boolean, literal: strings.ToLower(v), place: at}
-	case yamlYesNo.MatchString(v):
+	case yamlYesNo().MatchString(v):
 		return y.report(at, "%s is true or false to some readers of YAML and text to others: write true or false, or quote it", shown(at.path, v))
-	case yamlNaN.MatchString(v):
+	case yamlNaN().MatchString(v):
 		return y.report(at, "%s is no value that a preset can hold: write a number", shown(at.path, v))
-	case yamlZero.MatchString(v):
+	case yamlZero().MatchString(v):
 		return y.report(at, "%s is octal to some readers of YAML and decimal to others: write it without the leading 0, or quote it", shown(at.path, v))
-	case yamlInt.MatchString(v), yamlFloat.MatchString(v):
+	case yamlInt().MatchString(v), yamlFloat().MatchString(v):
 		return &node{kind: number, literal: jsonNumber(v), place: at}
-	case yamlStrange.MatchString(v):
+	case yamlStrange().MatchString(v):
 		return y.report(at, "%s is a number to some readers of YAML and text to others: write it with decimal digits alone, or quote it", shown(at.path, v))
 	default:
 		return &node{kind: text, literal: v, place: at}

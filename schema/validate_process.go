@@ -66,7 +66,7 @@ func (c *processChecker) url() {
 }
 
 // secretFlag is a flag whose value is a secret.
-var secretFlag = regexp.MustCompile(`(?i)^--?(api[-_]?key|password|secret|token|hf[-_]?token|auth[-_]?token|access[-_]?token)(=.*)?$`)
+var secretFlag = lazy(`(?i)^--?(api[-_]?key|password|secret|token|hf[-_]?token|auth[-_]?token|access[-_]?token)(=.*)?$`)
 
 // secrets looks for what must not stand in a command line, which any user of the machine can read, and is stored.
 func (c *processChecker) secrets() {
@@ -92,7 +92,7 @@ func (c *processChecker) without(n *node) {
 		for _, item := range n.items {
 			c.without(item)
 		}
-	case n.kind == text && (secretFlag.MatchString(n.literal) || RedactText(n.literal) != n.literal):
+	case n.kind == text && (secretFlag().MatchString(n.literal) || RedactText(n.literal) != n.literal):
 		c.report(n.place, `holds a secret, or what looks like one: give it to the command in env, {NAME: {env: "NAME"}}`)
 	}
 }

@@ -67,17 +67,28 @@ func (m Measurement) file(folder, ending string) string {
 	return filepath.Join(folder, m.String()+ending)
 }
 
-var measurementName = regexp.MustCompile(`^([0-9a-f]{16})-(\d{1,18})-(\d{1,18})(\.[a-z]+)$`)
+var measurementName = regexp.MustCompile(`^([0-9a-f]{16})-(\d+)-(\d+)(\.[a-z]+)$`)
 
 func parseMeasurement(name string) (m Measurement, ending string, ok bool) {
 	parts := measurementName.FindStringSubmatch(name)
 	if parts == nil {
 		return m, "", false
 	}
-	m.PointID = parts[1]
-	m.Repeat, _ = strconv.ParseInt(parts[2], 10, 64) // 18 digits fit
-	m.Attempt, _ = strconv.ParseInt(parts[3], 10, 64)
-	return m, parts[4], true
+	repeat, attempt := fileNumber(parts[2]), fileNumber(parts[3])
+	if repeat < 0 || attempt < 0 {
+		return m, "", false
+	}
+	return Measurement{parts[1], repeat, attempt}, parts[4], true
+}
+
+// fileNumber is the number that digits of a file's name are, or -1 where they are too many: there is always a next one.
+func fileNumber(digits string) int64 {
+	const most = 18 // fit
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || len(digits) > most {
+		return -1
+	}
+	return n
 }
 
 // measurements lists the files of a folder that end in ending, in order. A folder that is not there has none.

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/dlclark/regexp2/v2"
 )
@@ -27,7 +28,7 @@ const contractionsSpelt = `(?:'[sSſ]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|
 
 // known has the patterns in which each part means the same to the original's engine (Oniguruma) and to regexp2: literals, classes of listed characters and
 // general categories, blanks, alternatives, groups, looking ahead, and simple repetition. They differ in \w, \b, ^, $, nested classes and a second quantifier.
-var known = func() *regexp.Regexp {
+var known = sync.OnceValue(func() *regexp.Regexp {
 	const (
 		escape   = `\\(?:[rntsS]|[pP]\{(?:L[ultmo]?|M[nce]?|N[dlo]?|P[cdseifo]?|S[mcko]?|Z[slp]?)\}|[^A-Za-z0-9])`
 		literal  = `[^\\\[\](){}?*+|.^$]`
@@ -36,12 +37,12 @@ var known = func() *regexp.Regexp {
 		open     = `\((?:\?[:=!])?`
 	)
 	return regexp.MustCompile(`^(?:(?:` + literal + `|` + escape + `|` + class + `|\))` + quantity + `|\||` + open + `)+$`)
-}()
+})
 
 // compile reads a pattern of a file.
 func compile(pattern string) (*regexp2.Regexp, error) {
 	pattern = strings.ReplaceAll(pattern, contractions, contractionsSpelt)
-	if !known.MatchString(pattern) {
+	if !known().MatchString(pattern) {
 		return nil, errors.New("it has parts that can't be counted as the original does")
 	}
 	return regexp2.Compile(pattern, limitless)

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"sweetspot/runner/measure"
 	"sweetspot/schema"
@@ -35,10 +36,10 @@ type Figure struct {
 	count bool
 }
 
-var all = list()
+var all = sync.OnceValue(list)
 
 // All are the figures in the order of the table.
-func All() []Figure { return slices.Clone(all) }
+func All() []Figure { return slices.Clone(all()) }
 
 func list() []Figure {
 	var figures []Figure
@@ -105,16 +106,16 @@ var usual = []string{
 func Usual() []Figure {
 	var figures []Figure
 	for _, name := range usual {
-		i := slices.IndexFunc(all, func(f Figure) bool { return f.Name == name })
-		figures = append(figures, all[i])
+		i := slices.IndexFunc(all(), func(f Figure) bool { return f.Name == name })
+		figures = append(figures, all()[i])
 	}
 	return figures
 }
 
 // Find is the figure of that name. An error names the nearest one, and the usual ones.
 func Find(name string) (Figure, error) {
-	names := make([]string, len(all))
-	for i, f := range all {
+	names := make([]string, len(all()))
+	for i, f := range all() {
 		if f.Name == name {
 			return f, nil
 		}
