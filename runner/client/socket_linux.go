@@ -25,8 +25,10 @@ type socket struct {
 	with     *reception    // of the reader's read that goes on
 	arrivals arrivals
 	more     bool // there may be more to read, of which the kernel will say nothing
-	hungUp   bool // the other end has closed, or the connection has failed
 	closed   bool // under out's too
+
+	// Reads go on until nothing is there: the other end has closed, the connection has failed, or nothing is waited for any more.
+	toTheLast bool
 }
 
 // direction is one in which bytes go.
@@ -98,7 +100,7 @@ func (s *socket) happened(what uint32, with *reception, buf []byte) {
 	}
 	s.in.mu.Lock()
 	defer s.in.mu.Unlock()
-	s.hungUp = s.hungUp || what&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0
+	s.toTheLast = s.toTheLast || what&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0
 	if s.reader == nil {
 		s.in.signal()
 	} else {
@@ -128,7 +130,7 @@ func (s *socket) readerEnded() {
 }
 
 // each has r read whenever there may be something to read, until that ends: from one goroutine at a time, mostly the loop's. It is false where
-// that is not to be waited for any more.
+// that is not to be waited for any more; what has arrived by then is read, though the loop may be late.
 func (s *socket) each(r reader) (ended bool) {
 	s.start(r)
 	select {
@@ -139,11 +141,15 @@ func (s *socket) each(r reader) (ended bool) {
 	}
 	s.in.mu.Lock()
 	defer s.in.mu.Unlock()
+	if s.reader != nil {
+		s.toTheLast = true
+		s.drainHere()
+	}
 	if s.reader = nil; s.more {
 		s.in.signal()
 	}
 	select {
-	case <-s.ended: // meanwhile
+	case <-s.ended: // since
 		ended = true
 	default:
 	}
@@ -159,11 +165,15 @@ func (s *socket) start(r reader) {
 	s.reader = r
 	select {
 	case <-s.in.ready: // something arrived before
-		with := receptions.Get().(*reception)
-		defer receptions.Put(with)
-		s.drain(with, nil)
+		s.drainHere()
 	default:
 	}
+}
+
+func (s *socket) drainHere() {
+	with := receptions.Get().(*reception)
+	defer receptions.Put(with)
+	s.drain(with, nil)
 }
 
 // read reads to p. It says how long before now, the time at which it was read, that had arrived; 0 where that is not known. Where a
@@ -198,7 +208,7 @@ func (s *socket) receive(with *reception, p []byte) (n int, now time.Time, age t
 		return 0, now, 0, s.failed("read", net.ErrClosed)
 	}
 	n, told, errno := with.receive(s.fd, p)
-	s.more = n == len(p) || s.hungUp && errno != unix.EAGAIN
+	s.more = n == len(p) || s.toTheLast && errno != unix.EAGAIN
 	now = time.Now()
 	switch {
 	case errno == unix.EAGAIN:

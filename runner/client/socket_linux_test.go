@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -16,15 +17,15 @@ import (
 
 // gathering is a reader that keeps what it reads, up to the end.
 type gathering struct {
-	from  io.Reader
-	got   bytes.Buffer
-	err   error
-	read1 func() // called before each read
+	from   io.Reader
+	got    bytes.Buffer
+	err    error
+	before func() // called before each read
 }
 
 func (g *gathering) read(buf []byte) bool {
-	if g.read1 != nil {
-		g.read1()
+	if g.before != nil {
+		g.before()
 	}
 	if buf == nil {
 		buf = make([]byte, 100)
@@ -69,7 +70,7 @@ func TestALoopReadsAll(t *testing.T) {
 func TestAResetIsSeenByALoop(t *testing.T) {
 	near, far := pair(t, clock.New())
 	g := gathering{from: near}
-	g.read1 = func() { g.read1 = nil; io.WriteString(near, "unread"); far.(*net.TCPConn).SetLinger(0); far.Close() }
+	g.before = func() { g.before = nil; io.WriteString(near, "unread"); far.(*net.TCPConn).SetLinger(0); far.Close() }
 	io.WriteString(far, "x")
 	if !near.socket.each(&g) || g.err == nil || !strings.HasSuffix(g.err.Error(), "read: connection reset by peer") || g.got.String() != "x" {
 		t.Errorf("%q, %v", g.got.String(), g.err)
@@ -86,7 +87,7 @@ func TestAWaitThatIsGivenUp(t *testing.T) {
 		cut := make(chan struct{})
 		near.socket.cut = cut
 		seen := make(chan struct{})
-		g := gathering{from: near, read1: func() { close(seen) }}
+		g := gathering{from: near, before: sync.OnceFunc(func() { close(seen) })}
 		io.WriteString(far, "x")
 		go func() { <-seen; giveUp(near, cut) }()
 		if near.socket.each(&g) || g.got.String() != "x" {
@@ -117,7 +118,7 @@ func TestAPanicOfAReader(t *testing.T) {
 			t.Errorf("afterwards: %q, %v", g.got.String(), g.err)
 		}
 	}()
-	near.socket.each(&gathering{from: near, read1: func() { panic("by the reader") }})
+	near.socket.each(&gathering{from: near, before: func() { panic("by the reader") }})
 }
 
 // A request that is longer than what the kernels take is written as the service reads it.
@@ -214,4 +215,35 @@ func TestAReadThatWaitsIsGivenUp(t *testing.T) {
 	if err := <-failed; !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Error(err)
 	}
+}
+
+// A loop that is late does not make a service late: what arrived before the deadline is read behind it.
+func TestWhatArrivedInTimeIsRead(t *testing.T) {
+	for range 20 { // the loop may be in time
+		near, far := pair(t, clock.New())
+		late := &behind{gathering{from: near}, func() {
+			io.WriteString(far, "y")
+			far.Close()
+			near.SetReadDeadline(time.Unix(1, 0))
+		}}
+		io.WriteString(far, "x")
+		if !near.socket.each(late) || late.got.String() != "xy" || late.err != io.EOF {
+			t.Fatalf("%q, %v", late.got.String(), late.err)
+		}
+	}
+}
+
+// behind is a reader behind whose first read something happens.
+type behind struct {
+	gathering
+	first func()
+}
+
+func (b *behind) read(buf []byte) bool {
+	ended := b.gathering.read(buf)
+	if b.first != nil {
+		b.first()
+		b.first = nil
+	}
+	return ended
 }
