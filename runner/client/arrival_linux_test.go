@@ -11,6 +11,14 @@ import (
 
 // pair is a TCP connection: what near reads, far writes.
 func pair(t *testing.T, c clock.Clock) (near *wire, far net.Conn) {
+	var l loops
+	near, far = pairIn(t, &l, c)
+	t.Cleanup(l.close)
+	return near, far
+}
+
+// pairIn is one that is read by one of some loops.
+func pairIn(t *testing.T, l *loops, c clock.Clock) (near *wire, far net.Conn) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -24,12 +32,11 @@ func pair(t *testing.T, c clock.Clock) (near *wire, far net.Conn) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { far.Close() })
-	var l loops
-	near = &newLink(conn, &l, c).wire
+	near = &newLink(conn, l, c).wire
 	if !near.adopted {
 		t.Fatal("the connection was left to the runtime")
 	}
-	t.Cleanup(func() { near.Close(); l.close() })
+	t.Cleanup(func() { near.Close() })
 	return near, far
 }
 

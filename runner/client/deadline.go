@@ -42,9 +42,7 @@ func (d *deadline) arm() {
 	left := time.Until(d.at)
 	switch {
 	case d.at.IsZero():
-		if d.timer != nil {
-			d.timer.Stop()
-		}
+		d.stop()
 	case left <= 0:
 		d.pass()
 	case d.timer == nil:
@@ -67,6 +65,13 @@ func (d *deadline) pass() {
 	if !d.over {
 		d.over = true
 		close(d.passed)
+		d.stop() // else a closed connection stays in memory until it rings
+	}
+}
+
+func (d *deadline) stop() {
+	if d.timer != nil {
+		d.timer.Stop()
 	}
 }
 

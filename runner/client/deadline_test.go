@@ -53,3 +53,14 @@ func TestADeadlinePassesForWhoWaits(t *testing.T) {
 		})
 	}
 }
+
+// A timer that is left behind keeps a closed connection in memory until it rings.
+func TestADeadlineThatHasPassedLeavesNoTimer(t *testing.T) {
+	var d deadline
+	d.set(time.Now().Add(time.Hour))
+	d.done()
+	d.set(time.Unix(1, 0))
+	if d.timer.Stop() {
+		t.Error("the timer of the deadline before still runs")
+	}
+}

@@ -104,12 +104,18 @@ func (s *socket) happened(what uint32, with *reception, buf []byte) {
 	if s.reader == nil {
 		s.in.signal()
 	} else {
-		s.drain(with, buf)
+		s.drain(with, buf, readsInTurn)
 	}
 }
 
-// drain has the reader read what is there. The kernel says once that something has arrived, so nothing may be left.
-func (s *socket) drain(with *reception, buf []byte) {
+// How often a connection that has more and more to read is read in a row.
+const (
+	readsInTurn = 4       // before others have their turn, and a wait for it can be given up
+	readsAtLast = 1 << 10 // once it is given up
+)
+
+// drain has the reader read what is there. The kernel says once that something has arrived, so nothing may be left but what it is asked to tell of again.
+func (s *socket) drain(with *reception, buf []byte, turn int) {
 	s.with = with
 	defer func() {
 		s.with = nil
@@ -117,7 +123,11 @@ func (s *socket) drain(with *reception, buf []byte) {
 			s.readerEnded()
 		}
 	}()
-	for s.more = true; s.more && s.reader != nil; {
+	s.more = true
+	for reads := 0; s.more && s.reader != nil; reads++ {
+		if reads == turn && s.loop.watch(s, unix.EPOLL_CTL_MOD, arriving|writable) == nil { // a writer may wait too
+			return
+		}
 		if s.reader.read(buf) {
 			s.readerEnded()
 		}
@@ -143,7 +153,7 @@ func (s *socket) each(r reader) (ended bool) {
 	defer s.in.mu.Unlock()
 	if s.reader != nil {
 		s.toTheLast = true
-		s.drainHere()
+		s.drainHere(readsAtLast)
 	}
 	if s.reader = nil; s.more {
 		s.in.signal()
@@ -165,15 +175,15 @@ func (s *socket) start(r reader) {
 	s.reader = r
 	select {
 	case <-s.in.ready: // something arrived before
-		s.drainHere()
+		s.drainHere(readsInTurn)
 	default:
 	}
 }
 
-func (s *socket) drainHere() {
+func (s *socket) drainHere(turn int) {
 	with := receptions.Get().(*reception)
 	defer receptions.Put(with)
-	s.drain(with, nil)
+	s.drain(with, nil, turn)
 }
 
 // read reads to p. It says how long before now, the time at which it was read, that had arrived; 0 where that is not known. Where a

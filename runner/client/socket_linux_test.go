@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -246,4 +247,45 @@ func (b *behind) read(buf []byte) bool {
 		b.first = nil
 	}
 	return ended
+}
+
+// A service that sends without end does not keep a wait from being given up, nor others from being read.
+func TestAConnectionThatIsNeverSilent(t *testing.T) {
+	near, far := pair(t, clock.New())
+	go func() {
+		for full := make([]byte, 1<<20); ; {
+			if _, err := far.Write(full); err != nil {
+				return
+			}
+		}
+	}()
+	quiet, other := pairIn(t, &loops{all: slices.Repeat([]*loop{near.socket.loop}, nLoops())}, clock.New())
+	reading := make(chan struct{}, 1)
+	gaveUp := make(chan bool)
+	go func() { gaveUp <- !near.socket.each(&unsated{near, reading}) }()
+	<-reading
+	<-reading
+	io.WriteString(other, "x")
+	if n, err := quiet.Read(make([]byte, 1)); n != 1 || err != nil {
+		t.Errorf("the other: %d, %v", n, err)
+	}
+	near.SetReadDeadline(time.Unix(1, 0))
+	if !<-gaveUp {
+		t.Error("the reader has ended")
+	}
+}
+
+// unsated reads little at once, and so always leaves some.
+type unsated struct {
+	from    io.Reader
+	reading chan struct{}
+}
+
+func (u *unsated) read([]byte) bool {
+	select {
+	case u.reading <- struct{}{}:
+	default:
+	}
+	_, err := u.from.Read(make([]byte, 1))
+	return err != nil
 }
