@@ -12,8 +12,9 @@ import (
 const (
 	standard = 100
 
-	// small has 32 MiB allocated before the first collection: eight times what is had before that, as packages make themselves ready in less. A command that needs no more, and few do, spends a quarter of its processor time on
-	// collections otherwise: there is one for each few MiB, and each looks at all that the packages made ready.
+	// small has 32 MiB allocated before the first collection, as the standard has 4, where nothing was collected before Start: packages make less than 3 MiB ready.
+	// A command that needs no more, and few do, spends a quarter of its processor time on collections otherwise: there is one for each few MiB, and each looks at
+	// all that the packages made ready.
 	small = 800
 
 	// loaded has half as many collections as the standard: the processors are wanted for the load, and a stream then has some 30 KiB in the place of 28.
