@@ -27,6 +27,7 @@ func Cases() []Load {
 		{Streams: 100, Requests: 3, Tokens: 400, FirstToken: first, Interval: 10 * time.Millisecond},
 		{Streams: 500, Requests: 3, Tokens: 100, FirstToken: first, Interval: 50 * time.Millisecond},
 		{Streams: 2000, Requests: 2, Tokens: 100, FirstToken: first, Interval: 50 * time.Millisecond},
+		{Streams: 500, Requests: 2, Tokens: 20, FirstToken: first, Interval: 250 * time.Millisecond, Spread: 5 * time.Second},
 		{Streams: 9000, Requests: 2, Tokens: 20, FirstToken: first, Interval: 250 * time.Millisecond, Spread: 5 * time.Second},
 		{Streams: 10_000, Requests: 1, Tokens: 20, FirstToken: first, Interval: 500 * time.Millisecond, Spread: 5 * time.Second},
 		{Streams: 512, Requests: 3, Tokens: 100, FirstToken: first, Interval: 50 * time.Millisecond, Spread: 5 * time.Second},
