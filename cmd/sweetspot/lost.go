@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// outOfMemory are the words of a Go program that its system gave no more memory.
-var outOfMemory = []string{"out of memory", "cannot allocate memory", "failed to reserve", "errno=12"}
+// outOfMemory are the words of a Go program that its system gave no more memory, the last those of its race detector.
+var outOfMemory = []string{"out of memory", "cannot allocate memory", "failed to reserve", "errno=12", "errno: 12"}
 
 // lost says why a process that looks at a file before this one does was lost, and reports whether it wanted more memory than it may have. What it said last must
 // be with the error, as [exec.Cmd.Output] has it.
