@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,6 +15,16 @@ import (
 // silent is a service that streams a text and says no usage; reasoning comes before it where thinking is set.
 func silent(t *testing.T, thinking bool) string {
 	t.Helper()
+	events := []string{`{"choices":[{"delta":{"content":"tiktoken is"}}]}`, `{"choices":[{"delta":{"content":" great!"},"finish_reason":"stop"}]}`, "[DONE]"}
+	if thinking {
+		events = slices.Insert(events, 0, `{"choices":[{"delta":{"reasoning_content":"hm"}}]}`)
+	}
+	return streaming(t, events...)
+}
+
+// streaming is a service that answers each request with those events.
+func streaming(t *testing.T, events ...string) string {
+	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !strings.HasSuffix(r.URL.Path, "/chat/completions") {
 			http.NotFound(w, r)
@@ -21,12 +32,10 @@ func silent(t *testing.T, thinking bool) string {
 		}
 		io.Copy(io.Discard, r.Body)
 		w.Header().Set("Content-Type", "text/event-stream")
-		if thinking {
-			fmt.Fprint(w, `data: {"choices":[{"delta":{"reasoning_content":"hm"}}]}`+"\n\n")
+		for _, event := range events {
+			fmt.Fprintf(w, "data: %s\n\n", event)
 			w.(http.Flusher).Flush()
 		}
-		fmt.Fprint(w, `data: {"choices":[{"delta":{"content":"tiktoken is"}}]}`+"\n\n")
-		fmt.Fprint(w, `data: {"choices":[{"delta":{"content":" great!"},"finish_reason":"stop"}]}`+"\n\ndata: [DONE]\n\n")
 	}))
 	t.Cleanup(server.Close)
 	return server.URL + "/v1"
@@ -91,18 +100,9 @@ func TestATokenizerCountsTheOutputThatAUsageLacks(t *testing.T) {
 // A usage that counts the output alone leaves the prompt to the tokenizer, whose calibration is its own then; the output is the service's.
 func TestATokenizerCountsThePromptThatAUsageLacks(t *testing.T) {
 	for _, prompt := range []string{"", `"prompt_tokens":null,`} {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if !strings.HasSuffix(r.URL.Path, "/chat/completions") {
-				http.NotFound(w, r)
-				return
-			}
-			io.Copy(io.Discard, r.Body)
-			w.Header().Set("Content-Type", "text/event-stream")
-			fmt.Fprint(w, `data: {"choices":[{"delta":{"content":"tiktoken is great!"},"finish_reason":"stop"}]}`+"\n\n")
-			fmt.Fprintf(w, `data: {"choices":[],"usage":{%s"completion_tokens":5}}`+"\n\ndata: [DONE]\n\n", prompt)
-		}))
-		t.Cleanup(server.Close)
-		config := configOf(t, server.URL+"/v1")
+		url := streaming(t, `{"choices":[{"delta":{"content":"tiktoken is great!"},"finish_reason":"stop"}]}`,
+			fmt.Sprintf(`{"choices":[],"usage":{%s"completion_tokens":5}}`, prompt), "[DONE]")
+		config := configOf(t, url)
 		config.Spec.Request.Tokenizer = "o200k_base"
 		for _, r := range measured(t, config, 2).Records {
 			if r.OutputTokens == nil || *r.OutputTokens != 5 || r.TokenSource == nil || *r.TokenSource != measure.FromTokenizerAndServer {
