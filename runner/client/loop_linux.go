@@ -39,7 +39,7 @@ func (s *loops) add(a *socket) bool {
 	return s.all[a.fd%len(s.all)].add(a)
 }
 
-// nLoops leaves processors to the requests' own goroutines. A loop reads some 50,000 events a second.
+// nLoops leaves processors to the requests' own goroutines.
 func nLoops() int { return min(max(1, runtime.GOMAXPROCS(0)/2), 8) }
 
 // close ends the loops once their connections are closed.
