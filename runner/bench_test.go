@@ -93,7 +93,7 @@ func BenchmarkRefill(b *testing.B) {
 func BenchmarkSentinel(b *testing.B) {
 	for b.Loop() {
 		before, at := clock.Processor(), time.Now()
-		s := watchClient(clock.New())
+		s := watchClient(clock.New(), clock.NewTicker)
 		time.Sleep(2 * time.Second)
 		h := s.stop()
 		b.ReportMetric(100*(clock.Processor()-before).Seconds()/time.Since(at).Seconds(), "%-of-a-core")

@@ -85,7 +85,7 @@ func (c *conductor) next() {
 
 // measuring is the start of the measured phase.
 func (c *conductor) measuring() {
-	c.sentinel = watchClient(c.clock)
+	c.sentinel = watchClient(c.clock, c.deps.Ticker)
 	if c.point.Duration > 0 {
 		c.onTimeUp = time.After(durationOf(c.point.Duration))
 	}

@@ -79,7 +79,9 @@ type Deps struct {
 	// Probe makes the request that fills the context of Point.ProbeTokens. It is called once, before the load, and not at all without ProbeTokens.
 	Probe func() (workload.Request, error)
 	Clock clock.Clock
-	Live  *Live // shows how the point stands; nil: nobody looks
+	// Ticker makes what wakes the goroutine that finds out whether the client keeps up; nil: Go's timers, which go by a bubble's time in one.
+	Ticker func(period time.Duration) clock.Ticker
+	Live   *Live // shows how the point stands; nil: nobody looks
 	// Sink is given each request when it has ended, from one goroutine, in the order of their ends; nil: nobody takes them. However long it takes, the load goes on.
 	// The record is not changed any more and stays the outcome's.
 	Sink func(*measure.Record)

@@ -83,6 +83,9 @@ func newEngine(ctx context.Context, point Point, deps Deps) *engine {
 	if e.live == nil {
 		e.live = new(Live)
 	}
+	if e.deps.Ticker == nil {
+		e.deps.Ticker = clock.NewTimerTicker
+	}
 	kept := context.WithoutCancel(ctx) // the end of ctx is told to requests by the cause that says what becomes of them
 	e.dispatching, e.endDispatching = context.WithCancelCause(context.Background())
 	e.loading, e.cutLoading = context.WithCancelCause(kept)

@@ -39,7 +39,7 @@ func runEngine(ctx context.Context, url string, l Load) (measure.Outcome, error)
 		Requests: l.Streams * l.Requests, Duration: schema.Duration(l.Duration), RampUp: schema.Duration(l.Spread),
 		DrainTimeout: schema.Duration(drainTimeout), Seed: 1,
 	}
-	outcome := runner.Run(ctx, point, runner.Deps{Sender: sender, Sessions: source.Session, Clock: c, Sink: func(*measure.Record) {}})
+	outcome := runner.Run(ctx, point, runner.Deps{Sender: sender, Sessions: source.Session, Clock: c, Ticker: clock.NewTicker, Sink: func(*measure.Record) {}})
 	if ctx.Err() != nil {
 		return outcome, context.Cause(ctx)
 	}

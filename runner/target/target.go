@@ -354,6 +354,7 @@ func (t *Target) Measure(ctx context.Context, job Job, watch Watch) (measure.Out
 		Due:      source.Due,
 		Probe:    func() (workload.Request, error) { return source.Probe(t.probePrompt(), t.probeOutput()), nil },
 		Clock:    t.config.Clock,
+		Ticker:   clock.NewTicker,
 		Live:     watch.Live, Sink: watch.Ended, Stop: watch.Stop,
 	}
 	before := t.roundTrip(ctx)
