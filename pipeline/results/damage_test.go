@@ -315,7 +315,7 @@ func TestARunningRunIsChecked(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stream.Close()
-	if err := writeTable(w, Requests, Measurement{pointB, 0, 0}.file(string(Requests), ".parquet"), requestRows(keys(w.Run, pointB, 0, 0), records(3))); err != nil {
+	if err := writeTable(w, Requests, Measurement{pointB, 0, 0}.file(string(Requests), ".parquet"), 3, requestRows(keys(w.Run, pointB, 0, 0), records(3))); err != nil {
 		t.Fatal(err)
 	}
 	if found := whole(t, w.Dir()); found.Status != Running || len(found.Partial) != 1 {

@@ -16,6 +16,9 @@ import (
 // rowsPerGroup bounds the memory of writing and reading: that many rows are turned into columns at a time.
 const rowsPerGroup = 4096
 
+// few rows are written as fewRows are.
+const few = 8
+
 // columns gives the writer of a column of the group of rows that is being written.
 type columns = func(i int) (file.ColumnChunkWriter, error)
 
@@ -29,8 +32,8 @@ type grouping struct {
 var (
 	// shortGroups makes a group of each batch: a run's own files, of which a group is read at a time.
 	shortGroups = grouping{rows: rowsPerGroup, begin: oneByOne}
-	// singleRows is for the tables that have a row for each point: for one row, what the others get takes more time than writing it, and room too.
-	singleRows = grouping{rows: rowsPerGroup, begin: oneByOne, plain: true}
+	// fewRows is for files of so few rows that what others get takes more time than writing them, and more room where there is one.
+	fewRows = grouping{rows: rowsPerGroup, begin: oneByOne, plain: true}
 	// longGroups makes groups of up to mostRows: files for elsewhere, of any size. The footer has something of each column of each group, and is
 	// kept until the end.
 	longGroups = grouping{rows: mostRows, begin: func(out *file.Writer) columns { return out.AppendBufferedRowGroup().Column }}

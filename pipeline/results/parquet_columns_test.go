@@ -30,7 +30,7 @@ func sameFile[T any](t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for seed, how := range []grouping{shortGroups, shortGroups, singleRows} {
+	for seed, how := range []grouping{shortGroups, shortGroups, fewRows} {
 		rows := rapid.SliceOfN(rapid.Custom(anyRow[T]), 1, 20).Example(seed)
 		var ours, arrows bytes.Buffer
 		if err := writeParquet(&ours, l, slices.Values(rows), how); err != nil {

@@ -208,7 +208,7 @@ func (w *Writer) recover(m Measurement) error {
 	name, stream := m.file(partial, ".parquet"), w.path(m.file(partial, streamEnding))
 	if !w.has(name) && !w.has(m.file(string(Points), ".parquet")) {
 		rows, unreadable := readStream(stream)
-		if err := writeTable(w, Requests, name, slices.Values(rows)); err != nil {
+		if err := writeTable(w, Requests, name, len(rows), slices.Values(rows)); err != nil {
 			return err
 		}
 		if unreadable != nil { // someone else may make something of it

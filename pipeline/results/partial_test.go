@@ -316,7 +316,7 @@ func TestAKillBetweenTheTwoFilesOfAPoint(t *testing.T) {
 	w := newRun(t)
 	m := Measurement{pointA, 0, 0}
 	stream(t, w, keys(w.Run, pointA, 0, 0), 2) // the last batch of it never came
-	if err := writeTable(w, Requests, m.file(string(Requests), ".parquet"), requestRows(keys(w.Run, pointA, 0, 0), records(3))); err != nil {
+	if err := writeTable(w, Requests, m.file(string(Requests), ".parquet"), 3, requestRows(keys(w.Run, pointA, 0, 0), records(3))); err != nil {
 		t.Fatal(err)
 	}
 	w.Close()

@@ -74,7 +74,7 @@ func dataset(t *testing.T) (dirs []string, requests []measure.RequestRow, points
 			id     string
 			repeat int64
 			n      int64
-		}{{pointA, 0, 300}, {pointA, 1, 120}, {pointB, 0, 0}} {
+		}{{pointA, 0, 300}, {pointA, 1, 120}, {pointB, 0, 0}, {pointB, 1, 5}} {
 			o := outcome(random, p.n)
 			concurrency := int64(4)
 			row := measure.Summarize(o, schema.PointLoad{Concurrency: &concurrency}, schema.Limits{TTFTStat: "p50"})

@@ -86,5 +86,5 @@ func (w *Writer) WriteTrial(trialID string, rows []TrialRow) error {
 	for i := range rows {
 		rows[i].Attempt = attempt
 	}
-	return w.fullDisk(writeTable(w, Trials, trialName(trialID, attempt), slices.Values(rows)))
+	return w.fullDisk(writeTable(w, Trials, trialName(trialID, attempt), len(rows), slices.Values(rows)))
 }

@@ -128,20 +128,20 @@ func (w *Writer) Update(change func(*Manifest)) error {
 func (w *Writer) WritePoint(point measure.Point, records []measure.Record, samples []measure.Sample, gpus ...measure.GPUSample) error {
 	m := MeasurementOf(point.Keys)
 	tables := []func() error{func() error {
-		return writeTable(w, Requests, m.file(string(Requests), ".parquet"), requestRows(point.Keys, records))
+		return writeTable(w, Requests, m.file(string(Requests), ".parquet"), len(records), requestRows(point.Keys, records))
 	}}
 	if len(samples) > 0 {
 		tables = append(tables, func() error {
-			return writeTable(w, ServerMetrics, m.file(string(ServerMetrics), ".parquet"), metricRows(point.Keys, samples))
+			return writeTable(w, ServerMetrics, m.file(string(ServerMetrics), ".parquet"), len(samples), metricRows(point.Keys, samples))
 		})
 	}
 	if len(gpus) > 0 {
 		tables = append(tables, func() error {
-			return writeTable(w, GPU, m.file(string(GPU), ".parquet"), gpuRows(point.Keys, gpus))
+			return writeTable(w, GPU, m.file(string(GPU), ".parquet"), len(gpus), gpuRows(point.Keys, gpus))
 		})
 	}
 	tables = append(tables, func() error {
-		return writeTable(w, Points, m.file(string(Points), ".parquet"), slices.Values([]measure.Point{point}))
+		return writeTable(w, Points, m.file(string(Points), ".parquet"), 1, slices.Values([]measure.Point{point}))
 	})
 	if err := w.makingRoom(m, tables); err != nil {
 		return err
@@ -196,14 +196,15 @@ func (w *Writer) Keep(name string, text []byte) (string, error) {
 	return filepath.ToSlash(name), err
 }
 
-func writeTable[T any](w *Writer, table Table, name string, rows iter.Seq[T]) error {
+// writeTable writes n rows.
+func writeTable[T any](w *Writer, table Table, name string, n int, rows iter.Seq[T]) error {
 	l, err := layoutOf[T](table, w.ID())
 	if err != nil {
 		return err
 	}
 	how := shortGroups
-	if table == Points || table == Trials {
-		how = singleRows
+	if n <= few {
+		how = fewRows
 	}
 	return w.create(name, func(out io.Writer) error { return writeParquet(out, l, rows, how) })
 }
