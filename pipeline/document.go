@@ -10,9 +10,6 @@ import (
 	"sweetspot/selector/gate"
 )
 
-// statusIncomplete is that of a trial of which something was not measured to its end.
-const statusIncomplete = "incomplete"
-
 // Document is what run --json, select --json and show --json print: a run judged by a rule. Its JSON is described in docs/reference/results.md.
 type Document struct {
 	SchemaVersion int                `json:"schema_version"`
@@ -63,7 +60,7 @@ func newDocument(plan *Plan, id string, status results.Status, from stored, rule
 		verdict := judgeTrial(&plan.Trials[i], from, rule)
 		verdict.Search = plan.Trials[i].searched(from, plan.Rule)
 		if slices.ContainsFunc(verdict.Points, unfinished) || verdict.Search != nil && !verdict.Search.Ended && status != results.Failed {
-			verdict.Status = statusIncomplete
+			verdict.Status = selector.StatusIncomplete
 		}
 		d.Trials = append(d.Trials, verdict)
 	}

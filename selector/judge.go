@@ -41,7 +41,7 @@ func (r *Rule) judge(c Candidate, planned int64) Judged {
 	j.Medians.PointLoad, j.Medians.PointID = c.Load, c.PointID
 	j.Status = string(j.Medians.Status)
 	if j.Missing > 0 {
-		j.Status = statusIncomplete
+		j.Status = StatusIncomplete
 	}
 	j.Reasons = r.reasons(rows, planned)
 	j.Eligible, j.Unchecked = len(j.Reasons) == 0, r.unchecked(rows)

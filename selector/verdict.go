@@ -11,9 +11,11 @@ import (
 
 // The statuses of a point over its repeats, beside those of [measure.PointStatus], and those of a trial.
 const (
-	statusCompleted  = string(measure.PointCompleted)
-	statusFailed     = string(measure.PointFailed) // of a trial: no point is feasible
-	statusIncomplete = "incomplete"                // a repeat was not measured
+	statusCompleted = string(measure.PointCompleted)
+	statusFailed    = string(measure.PointFailed) // of a trial: no point is feasible
+	// StatusIncomplete is that of a point of which a repeat was not measured, and of a trial of which something was not measured to its end: what it
+	// selected may change.
+	StatusIncomplete = "incomplete"
 )
 
 // Verdict is what was chosen from a series and why. As JSON it is a trial of the results document, with [Verdict.Text] as "verdict".
@@ -22,7 +24,7 @@ type Verdict struct {
 	TrialName string `json:"trial_name"`
 	From      *From  `json:"from,omitempty"` // the earlier run that it was copied from; nil where this run measured it
 	Workload  string `json:"-"`
-	Status    string `json:"status"` // "completed", or "failed" where no point is feasible
+	Status    string `json:"status"` // "completed", "failed" where no point is feasible, or where whoever knows the run's plan says so, "incomplete"
 
 	Points   []Judged `json:"points"`   // in order of load
 	Selected *string  `json:"selected"` // point_id of the winner or, where none is feasible, of the fallback; nil where there is neither

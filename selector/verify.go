@@ -32,11 +32,11 @@ func Verify(v, again Verdict) Verification {
 		Tolerance: v.Rule.Select.Tolerance.Verify, Reasons: []string{}, Points: again.Points}
 	for _, p := range again.Points {
 		if p.Missing > 0 || p.Status == string(measure.PointInterrupted) {
-			made.Status = statusIncomplete
+			made.Status = StatusIncomplete
 		}
 	}
-	if second == nil || made.Status == statusIncomplete {
-		made.Status = statusIncomplete
+	if second == nil || made.Status == StatusIncomplete {
+		made.Status = StatusIncomplete
 		return made
 	}
 	made.Again = v.Rule.throughput(&second.Medians)
@@ -68,7 +68,7 @@ func (m *Verification) changeText() string {
 // text says in words how the selected point did.
 func (m *Verification) text(winner *Judged) string {
 	switch {
-	case m.Status == statusIncomplete:
+	case m.Status == StatusIncomplete:
 		return "It has not been measured again to its end, so it is not verified."
 	case *m.Reproduced:
 		return fmt.Sprintf("Measured again after the trials it reproduces: %s.", m.changeText())

@@ -90,7 +90,7 @@ func (v *Verdict) whyNone() string {
 // unmeasuredText counts the points that were not measured to their end, as in a run that was interrupted.
 func (v *Verdict) unmeasuredText() string {
 	n := len(v.pointsThat(func(p *Judged) bool {
-		return p.Status == statusIncomplete || p.Status == string(measure.PointInterrupted)
+		return p.Status == StatusIncomplete || p.Status == string(measure.PointInterrupted)
 	}))
 	if n == 0 {
 		return ""

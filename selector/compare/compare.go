@@ -91,7 +91,7 @@ func Compare(group Group, options Options) Comparison {
 	c.Fronts = selector.MarkFronts(verdicts) // before cells are made: it marks points that verdicts share
 	c.Differences = differences(group.Sides)
 	c.Mixed = mixed(c.Differences)
-	c.Caveats = append(append(caveats(c.Differences, c.Mixed), unknown(group.Sides)...), frontCaveat(c.Fronts, group.Sides)...)
+	c.Caveats = append(caveats(c.Differences, c.Mixed), slices.Concat(unknown(group.Sides), c.interims(), frontCaveat(c.Fronts, group.Sides))...)
 	for _, r := range match(group.Sides, options.Ignore) {
 		if u := r.unmatched(); u != nil {
 			c.Unmatched = append(c.Unmatched, *u)

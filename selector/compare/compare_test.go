@@ -244,6 +244,8 @@ func TestGates(t *testing.T) {
 	}
 	spoilt := selector.Judge(selector.Series{TrialName: "t", Points: []selector.Candidate{{PointID: "p", Load: c(2), Repeats: broken.Verdict.Points[0].Repeats}}}, rule())
 	broken.Verdict = spoilt
+	interim := side("b", "t", at(c(2), 0.2, 200, 201, 202, 199))
+	interim.Verdict.Status = selector.StatusIncomplete
 	for _, test := range []struct {
 		name  string
 		other Side
@@ -258,6 +260,8 @@ func TestGates(t *testing.T) {
 		{"one repeat", once, AtSelected, []string{"undecided in B at concurrency 2"}, gate.Undecided},
 		{"no such point", none, AtSelected, []string{"undecided in B at concurrency 2"}, gate.Undecided},
 		{"not eligible", broken, AtSelected, []string{"undecided in B at concurrency 2"}, gate.Undecided},
+		{"measured at that load, and not to the end", interim, AtSelected, []string{"clear in B at concurrency 2"}, gate.Clear},
+		{"a winner that may change", interim, AtWinners, []string{"undecided in B at concurrency 2"}, gate.Undecided},
 		{"no winner", broken, AtWinners, []string{"undecided in B"}, gate.Undecided},
 	} {
 		o := options("output_tok_per_s < -5%")
@@ -268,6 +272,26 @@ func TestGates(t *testing.T) {
 		}
 		if got := d.State(1); got != test.all {
 			t.Errorf("%s: %s in all, want %s", test.name, got, test.all)
+		}
+	}
+}
+
+// A baseline that was interrupted, killed or damaged may have its best load among those that can't be read: a condition is not held at the load that is
+// best of the rest.
+func TestGatesOfAnIncompleteBaseline(t *testing.T) {
+	first := side("a", "t", at(c(1), 0.1, 100, 101, 99, 100))
+	first.Verdict.Status = selector.StatusIncomplete
+	second := side("b", "t", at(c(1), 0.1, 100, 101, 99, 100), at(c(2), 0.2, 150, 151, 152, 149))
+	for _, where := range []At{AtSelected, AtWinners} {
+		o := options("output_tok_per_s < -5%")
+		o.At = where
+		d := New(1, []Run{runOf("a", first), runOf("b", second)}, o)
+		want := "A was not measured to its end, so the load that it selected may change"
+		if got := d.Comparisons[0].Gates[0]; got.State != gate.Undecided || got.Reason != want {
+			t.Errorf("%s: %s, %q", where, got.State, got.Reason)
+		}
+		if !slices.Contains(d.Comparisons[0].Caveats, want+".") {
+			t.Errorf("%s: not told: %q", where, d.Comparisons[0].Caveats)
 		}
 	}
 }

@@ -52,6 +52,10 @@ func (c *Comparison) holdWinner(condition gate.FailIf, side int, options Options
 		return undecided(condition, side, nil, Label(0)+" has no selected point")
 	case own == nil:
 		return undecided(condition, side, nil, Label(side)+" has no selected point")
+	case c.interim(0):
+		return undecided(condition, side, &own.Load, interimText(0))
+	case c.interim(side):
+		return undecided(condition, side, &own.Load, interimText(side))
 	}
 	return decide(condition, side, own.Load, first.Point, own.Point, options)
 }
@@ -63,10 +67,32 @@ func (c *Comparison) holdSelected(condition gate.FailIf, side int, options Optio
 	}
 	load := Load(without(schema.PointLoad(first.Load), options.Ignore))
 	p := c.at(load)
+	if c.interim(0) {
+		return undecided(condition, side, &load, interimText(0))
+	}
 	if !c.has(load, side) {
 		return undecided(condition, side, &load, fmt.Sprintf("%s has no one point to hold against that", Label(side)))
 	}
 	return decide(condition, side, load, p.Cells[0].Point, p.Cells[side].Point, options)
+}
+
+// interim reports whether the side was not measured to its end: at another load than the one that it selected so far it may be better.
+func (c *Comparison) interim(side int) bool {
+	return c.Sides[side].Status == selector.StatusIncomplete
+}
+
+// interims says of which sides that is so.
+func (c *Comparison) interims() (notes []string) {
+	for i := range c.Sides {
+		if c.interim(i) {
+			notes = append(notes, interimText(i)+".")
+		}
+	}
+	return notes
+}
+
+func interimText(side int) string {
+	return Label(side) + " was not measured to its end, so the load that it selected may change"
 }
 
 // at is the compared point of a load, nil where there is none.
