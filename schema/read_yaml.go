@@ -95,7 +95,7 @@ func (y yamlReader) value(n *yaml.Node, p path) *node {
 }
 
 func (y yamlReader) mapping(n *yaml.Node, into *node) {
-	var merged []*yaml.Node
+	var merged, cut []*yaml.Node
 	for i := 0; i+1 < len(n.Content) && !y.full; i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		if key.Kind != yaml.ScalarNode {
@@ -110,11 +110,24 @@ func (y yamlReader) mapping(n *yaml.Node, into *node) {
 			merged = append(merged, value)
 			continue
 		}
+		if n.Style&yaml.FlowStyle != 0 && value.Tag == "!!null" && value.Value == "" && yamlSweepRest().MatchString(key.Value) && len(into.fields) > 0 {
+			cut = append(cut, key)
+			continue
+		}
 		p := into.place.path.with(key.Value)
 		y.add(into, field{key.Value, y.place(key, p), y.value(value, p)})
 	}
+	y.cutSweep(into, cut)
 	for _, value := range merged {
 		y.merge(value, into)
+	}
+}
+
+// cutSweep reports what stands behind the commas of a sweep between braces, where a comma ends the field: {request_rate: 2,4..8} has the fields
+// request_rate and "4..8".
+func (y yamlReader) cutSweep(into *node, rest []*yaml.Node) {
+	if len(rest) > 0 {
+		y.report(y.place(rest[0], into.place.path), "has %s behind a comma, which ends a field between { and }: quote a sweep there, as in \"2,4,8\"", rest[0].Value)
 	}
 }
 
@@ -143,6 +156,9 @@ func lazy(pattern string) func() *regexp.Regexp {
 }
 
 var (
+	// yamlSweepRest is what stands behind a comma of a sweep: a number or a range.
+	yamlSweepRest = lazy(`^[0-9]+(\.[0-9]+)?(\.\.[0-9]+(\.[0-9]+)?)?$`)
+
 	yamlNull    = lazy(`^(~|null|Null|NULL|)$`)
 	yamlBool    = lazy(`^(true|True|TRUE|false|False|FALSE)$`)
 	yamlInt     = lazy(`^[-+]?(0|[1-9][0-9]*)$`)

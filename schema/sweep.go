@@ -124,6 +124,8 @@ func parseRate(s string) (float64, error) {
 	case spanPattern.MatchString(s):
 		ends := spanPattern.FindStringSubmatch(s)
 		return 0, fmt.Errorf("has %q, which is not a number; a doubling range is written %s..%s", shorten(s), ends[1], ends[2])
+	case strings.EqualFold(s, "inf"):
+		return 0, errors.New(`has "inf", which is no rate: what sends as fast as answers come is the closed loop of concurrency, without this field`)
 	case !ratePattern.MatchString(s):
 		return 0, fmt.Errorf("has %q, which is not a number such as 4 or 0.5", shorten(s))
 	}

@@ -192,7 +192,7 @@ func TestParseRates(t *testing.T) {
 		"0.5..":     "is open",
 		"1..2..3":   "is not a number",
 		".5":        "is not a number such as 4 or 0.5",
-		"inf":       "is not a number",
+		"inf":       "is the closed loop of concurrency",
 		"nan":       "is not a number",
 		"0x10":      "is not a number",
 	} {
