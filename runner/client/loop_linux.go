@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"sync"
 	"syscall"
+	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -35,6 +37,7 @@ func (s *loops) add(a *socket) bool {
 			return false
 		}
 		s.all = append(s.all, l)
+		go l.run()
 	}
 	return s.all[a.fd%len(s.all)].add(a)
 }
@@ -54,10 +57,15 @@ func (s *loops) close() {
 }
 
 // loop is a goroutine that reads what has arrived on many connections.
+//
+// None of the kernel's calls that it makes can wait, nor those of the requests' goroutines, so the runtime is told of none ([unix.RawSyscall]): where there are
+// few events, it would for each wake its thread that watches over such calls, which took a quarter of all CPU.
 type loop struct {
 	epoll     *os.File // can be read when one of the connections has something new, and so is waited for by the runtime
 	raw       syscall.RawConn
 	fd        int
+	events    [loopBatch]unix.EpollEvent
+	told      [loopBatch]*socket // of each event; nil where it has been closed since
 	reception *reception
 	buf       [loopBuffer]byte
 
@@ -81,7 +89,6 @@ func newLoop() (*loop, error) {
 		l.epoll.Close()
 		return nil, err
 	}
-	go l.run()
 	return l, nil
 }
 
@@ -126,34 +133,51 @@ func (l *loop) close() {
 	l.closeUnused()
 }
 
+// closeUnused ends the loop, which closes what is its own.
 func (l *loop) closeUnused() {
 	if l.closing && l.count == 0 {
-		l.epoll.Close()
+		l.epoll.SetReadDeadline(time.Unix(1, 0))
 	}
 }
 
+// run reads what arrives until the loop has no more connections and is to have none.
+//
+// To the runtime all of it is one read, at whose start it forgets what it was told before. So the kernel need not be asked until it says that there is nothing more:
+// of what comes behind a question the runtime is told, and the wait that follows ends at once.
 func (l *loop) run() {
-	var events [loopBatch]unix.EpollEvent
-	var sockets [loopBatch]*socket
-	for {
-		n := 0
-		err := l.raw.Read(func(fd uintptr) bool {
-			n, _ = unix.EpollWait(int(fd), events[:], 0)
-			return n > 0
-		})
-		if err != nil {
-			return // closed
+	defer l.epoll.Close()
+	l.raw.Read(func(uintptr) bool {
+		for l.turn() == loopBatch { // there may be more, of which the runtime is not told again
+			runtime.Gosched() // a wait, in which others have their turn, may be far off
 		}
-		l.mu.Lock()
-		for i, e := range events[:n] {
-			sockets[i] = l.sockets[e.Fd]
+		return false
+	})
+}
+
+// turn takes what has happened since the last, up to a batch of it. It returns how many connections something has happened to.
+func (l *loop) turn() int {
+	n := l.ask()
+	for i, s := range l.told[:n] {
+		if s != nil {
+			s.happened(l.events[i].Events, l.reception, l.buf[:])
 		}
-		l.mu.Unlock()
-		for i, s := range sockets[:n] {
-			if s != nil { // else it has been closed
-				s.happened(events[i].Events, l.reception, l.buf[:])
-			}
-		}
-		clear(sockets[:n])
 	}
+	clear(l.told[:n])
+	return n
+}
+
+func (l *loop) ask() int {
+	n, err := uintptr(0), unix.EINTR
+	for err == unix.EINTR {
+		n, _, err = unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(l.fd), uintptr(unsafe.Pointer(&l.events)), loopBatch, 0, 0, 0)
+	}
+	if err != 0 {
+		return 0
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i, e := range l.events[:n] {
+		l.told[i] = l.sockets[e.Fd]
+	}
+	return int(n)
 }

@@ -169,20 +169,6 @@ func TestAWriteThatNobodyReads(t *testing.T) {
 	}
 }
 
-// The descriptor that a closed connection leaves is soon another's.
-func TestLoopsEndWithTheirLastConnection(t *testing.T) {
-	near, _ := pair(t, clock.New())
-	l := near.socket.loop
-	l.close()
-	if l.count != 1 {
-		t.Fatalf("%d connections", l.count)
-	}
-	near.Close()
-	if err := l.raw.Read(func(uintptr) bool { return true }); err == nil {
-		t.Error("the loop waits for more")
-	}
-}
-
 // What a reader leaves is there for the next, though the kernel has told of it already.
 func TestWhatAReaderLeaves(t *testing.T) {
 	near, far := pair(t, clock.New())
