@@ -17,7 +17,7 @@ import (
 const rowsPerGroup = 4096
 
 // few rows are written as fewRows are.
-const few = 8
+const few = 32
 
 // columns gives the writer of a column of the group of rows that is being written.
 type columns = func(i int) (file.ColumnChunkWriter, error)
