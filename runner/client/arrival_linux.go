@@ -39,8 +39,10 @@ func (a *arrivals) age(fd int, told int64, now time.Time) time.Duration {
 // disordered reports whether segments came out of order since it was called last; true where the kernel does not say.
 func (a *arrivals) disordered(fd int) bool {
 	before := a.outOfOrder
-	info, err := unix.GetsockoptTCPInfo(fd, unix.SOL_TCP, unix.TCP_INFO)
-	if err != nil {
+	var info unix.TCPInfo // [unix.GetsockoptTCPInfo] would allocate it, for each event of a client that is late as it is
+	size := uint32(unsafe.Sizeof(info))
+	_, _, err := unix.RawSyscall6(unix.SYS_GETSOCKOPT, uintptr(fd), unix.SOL_TCP, unix.TCP_INFO, uintptr(unsafe.Pointer(&info)), uintptr(unsafe.Pointer(&size)), 0)
+	if err != 0 {
 		return true
 	}
 	a.outOfOrder = info.Rcv_ooopack

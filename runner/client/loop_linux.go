@@ -58,8 +58,8 @@ func (s *loops) close() {
 
 // loop is a goroutine that reads what has arrived on many connections.
 //
-// None of the kernel's calls that it makes can wait, nor those of the requests' goroutines, so the runtime is told of none ([unix.RawSyscall]): where there are
-// few events, it would for each wake its thread that watches over such calls, which took a quarter of all CPU.
+// None of the kernel's calls that it makes can wait, nor those with which a request's goroutine reads and writes, so the runtime is told of none ([unix.RawSyscall]):
+// where there are few events, it would for each wake its thread that watches over such calls, which took a quarter of all CPU.
 type loop struct {
 	epoll     *os.File // can be read when one of the connections has something new, and so is waited for by the runtime
 	raw       syscall.RawConn
