@@ -167,16 +167,27 @@ func TestADurationEndsTheMeasuredPhaseToTheNanosecond(t *testing.T) {
 		complete(t, o)
 		measured := of(o, measure.Measured)
 		begun, last := measured[0].Dispatched, measured[len(measured)-1].Dispatched
-		// Warmup's requests go out at once, so the phase begins with the point; the wave at 10 s less 133 ms is the last.
-		if got := last.Sub(o.Started); got >= 10*time.Second || got < 9700*time.Millisecond {
-			t.Errorf("the last dispatch came %v after the phase's start", got)
+		// The duration counts from the first measured dispatch, when the first of warmup has ended: the 34th wave, at 9.867 s of it, is the last.
+		if got := last.Sub(begun); got >= 10*time.Second || got < 9700*time.Millisecond {
+			t.Errorf("the last dispatch came %v after the first", got)
 		}
 		if begun.Sub(o.Started) != 299*time.Millisecond {
 			t.Errorf("the first measured dispatch came %v after the start", begun.Sub(o.Started))
 		}
 		row := measure.Summarize(o, point.Load, schema.Limits{})
-		if row.OK != row.Issued || row.Issued != 33*4 {
-			t.Errorf("%d issued, %d ok, want 132", row.Issued, row.OK)
+		if row.OK != row.Issued || row.Issued != 34*4 {
+			t.Errorf("%d issued, %d ok, want 136", row.Issued, row.OK)
+		}
+	})
+}
+
+// A duration below the time of one request was over while warmup's requests still held all lanes: nothing was measured.
+func TestADurationMayBeShorterThanARequest(t *testing.T) {
+	point := Point{Load: closed(4), Duration: second, WarmupRequests: 4, DrainTimeout: 10 * second}
+	drive(t, point, steady(time.Second, 2*time.Second), nil, func(t *testing.T, o measure.Outcome, _ *service) {
+		complete(t, o)
+		if row := measure.Summarize(o, point.Load, schema.Limits{}); row.OK != 4 || *row.Wall != 3 {
+			t.Errorf("%d requests were ok, want the first 4, in 3 s", row.OK)
 		}
 	})
 }

@@ -18,7 +18,7 @@ type conductor struct {
 	sentinel  *sentinel
 
 	// Of the engine and, last, the person's first and second interrupt; nil once seen.
-	onHandOver, onOver, onEnded, onHalt, onStop, onGone <-chan struct{}
+	onHandOver, onTiming, onOver, onEnded, onHalt, onStop, onGone <-chan struct{}
 	// Timers; nil until set.
 	onRampOver, onTimeUp, onCutLoad, onCutAll <-chan time.Time
 }
@@ -27,7 +27,7 @@ type conductor struct {
 func (e *engine) conduct(ctx context.Context) measure.Health {
 	c := &conductor{
 		engine: e, lanesDone: make(chan struct{}), onProbed: make(chan struct{}),
-		onHandOver: e.handedOver, onOver: e.measuredOver, onEnded: e.measuredEnded, onHalt: e.halted, onStop: e.deps.Stop, onGone: ctx.Done(),
+		onHandOver: e.handedOver, onTiming: e.timing, onOver: e.measuredOver, onEnded: e.measuredEnded, onHalt: e.halted, onStop: e.deps.Stop, onGone: ctx.Done(),
 	}
 	if e.point.RampUp > 0 {
 		c.onRampOver = time.After(durationOf(e.point.RampUp))
@@ -50,7 +50,12 @@ func (c *conductor) next() {
 		c.rampOver()
 	case <-c.onHandOver:
 		c.onHandOver = nil
-		c.measuring()
+		c.sentinel = watchClient(c.clock, c.deps.Ticker)
+	case <-c.onTiming:
+		c.onTiming = nil
+		if c.point.Duration > 0 {
+			c.onTimeUp = time.After(durationOf(c.point.Duration))
+		}
 	case <-c.onTimeUp:
 		c.timeUp()
 	case <-c.onOver:
@@ -80,14 +85,6 @@ func (c *conductor) next() {
 		c.drain()
 	case <-c.lanesDone:
 		c.lanesDone = nil
-	}
-}
-
-// measuring is the start of the measured phase.
-func (c *conductor) measuring() {
-	c.sentinel = watchClient(c.clock, c.deps.Ticker)
-	if c.point.Duration > 0 {
-		c.onTimeUp = time.After(durationOf(c.point.Duration))
 	}
 }
 

@@ -20,6 +20,7 @@ type course struct {
 	started  clock.Instant
 	burstAt  clock.Instant           // the cache warmup of agentic replay
 	begun    clock.Instant           // the measured phase
+	timed    clock.Instant           // from here on its duration counts, see [engine.time]
 	overAt   clock.Instant           // the end of the measured phase
 	issued   map[measure.Phase]int64 // dispatched
 	inFlight map[measure.Phase]int64
@@ -84,9 +85,21 @@ func (e *engine) handOver(now clock.Instant) {
 	e.phase, e.begun = measure.Measured, now
 	e.gates.Requests.SetLimit(limit(e.point.Load.RequestConcurrency))
 	e.live.enter(e.phase)
+	if e.point.open() {
+		e.time(now)
+	}
 	close(e.handedOver)
 	if !e.point.Agentic.On() {
 		close(e.warmedUp)
+	}
+}
+
+// time starts the clock of a duration, once: an open loop's with the measured phase, a closed loop's with its first request. There the requests of
+// warmup hold every lane at first, for as long as one takes, and of that nothing is measured. The lock is held.
+func (e *engine) time(now clock.Instant) {
+	if !e.timed.Happened() {
+		e.timed = now
+		close(e.timing)
 	}
 }
 
@@ -115,7 +128,7 @@ func (e *engine) commit(f *flight) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	now := e.clock.Now()
-	if e.phase == measure.Measured && e.point.Duration > 0 && now >= e.deadline() {
+	if e.phase == measure.Measured && e.point.Duration > 0 && e.timed.Happened() && now >= e.deadline() {
 		e.endMeasured(e.deadline())
 	}
 	if e.stopped || f.tree.brief && e.phase != measure.Warmup {
@@ -136,7 +149,8 @@ func (e *engine) commit(f *flight) error {
 	return nil
 }
 
-func (e *engine) deadline() clock.Instant { return e.begun.Add(durationOf(e.point.Duration)) }
+// deadline is where the duration ends, once [engine.time] has started it.
+func (e *engine) deadline() clock.Instant { return e.timed.Add(durationOf(e.point.Duration)) }
 
 // record makes the record of a request that is dispatched now. The lock is held.
 func (e *engine) record(f *flight, phase measure.Phase, now clock.Instant) {
@@ -145,6 +159,9 @@ func (e *engine) record(f *flight, phase measure.Phase, now clock.Instant) {
 	r.Scheduled, r.Dispatched = f.scheduled, now
 	r.RequestedPromptTokens, r.RequestedOutputTokens = asked(f.request.PromptTokens), asked(f.request.OutputTokens)
 	f.record, f.sampled = r, e.issued[phase] < samples
+	if phase == measure.Measured {
+		e.time(now)
+	}
 	if e.point.open() {
 		e.countLate(f, phase)
 	}

@@ -63,7 +63,7 @@ func (e *engine) violations(records []measure.Record) []string {
 	if issued != e.finished || issued != int64(len(records)) {
 		found = append(found, fmt.Sprintf("%d requests issued, %d ended, %d recorded", issued, e.finished, len(records)))
 	}
-	inTime := e.point.Duration == 0 || e.overAt < e.deadline() // else the time may have ended before the count was reached
+	inTime := e.point.Duration == 0 || !e.timed.Happened() || e.overAt < e.deadline() // else the time may have ended before the count was reached
 	if wanted := e.point.Requests; wanted > 0 && e.issued[measure.Measured] != wanted && !e.interrupted && inTime {
 		found = append(found, fmt.Sprintf("%d of %d measured requests dispatched", e.issued[measure.Measured], wanted))
 	}

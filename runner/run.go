@@ -46,6 +46,7 @@ type engine struct {
 
 	warmedUp      chan struct{} // closed at the end of warmup
 	handedOver    chan struct{} // closed at the start of the measured phase
+	timing        chan struct{} // closed where its duration begins to count
 	measuredOver  chan struct{} // closed at its end
 	measuredEnded chan struct{} // closed when every measured request has ended, too
 	halted        chan struct{} // closed when the point is stopped before its time
@@ -78,7 +79,7 @@ func Run(ctx context.Context, point Point, deps Deps) measure.Outcome {
 func newEngine(ctx context.Context, point Point, deps Deps) *engine {
 	e := &engine{
 		point: point, deps: deps, clock: deps.Clock, live: deps.Live, sink: newSink(deps.Sink, deps.Clock),
-		warmedUp: make(chan struct{}), handedOver: make(chan struct{}), measuredOver: make(chan struct{}), measuredEnded: make(chan struct{}), halted: make(chan struct{}),
+		warmedUp: make(chan struct{}), handedOver: make(chan struct{}), timing: make(chan struct{}), measuredOver: make(chan struct{}), measuredEnded: make(chan struct{}), halted: make(chan struct{}),
 	}
 	if e.live == nil {
 		e.live = new(Live)
