@@ -38,7 +38,7 @@ func (c *planCmd) Run(p *process) error {
 	if c.JSON {
 		return printJSON(p.stdout, plan.Document(earlier))
 	}
-	if err := printPlan(p.stdout, p.width(), plan, earlier); err != nil {
+	if err := c.print(p.stdout, p.width(), plan, earlier); err != nil {
 		return err
 	}
 	for _, note := range c.notes(p, plan) {
@@ -66,7 +66,7 @@ func (a *presetArgs) notes(p *process, plan *pipeline.Plan) []string {
 	return all
 }
 
-func printPlan(out io.Writer, width int, plan *pipeline.Plan, earlier []measure.Point) error {
+func (c *planCmd) print(out io.Writer, width int, plan *pipeline.Plan, earlier []measure.Point) error {
 	fmt.Fprintf(out, "%s: %s\n%s\n", plan.Name, summary(plan), wrap("rule: "+selector.Rule(plan.Rule).Text(), width))
 	printCommands(out, plan)
 	searched := false
@@ -90,9 +90,17 @@ func printPlan(out io.Writer, width int, plan *pipeline.Plan, earlier []measure.
 	} else if whole != nil {
 		fmt.Fprintf(out, "\nabout %s in all\n", duration(whole))
 	} else {
-		fmt.Fprintf(out, "\n%s\n", wrap("How long it takes hangs on the service: --like RUN takes an earlier run for a measure, and load.max_duration bounds each point.", width))
+		fmt.Fprintf(out, "\n%s\n", wrap(c.unknown(), width))
 	}
 	return nil
+}
+
+// unknown says why it is not known how long the plan takes.
+func (c *planCmd) unknown() string {
+	if c.Like == nil {
+		return "How long it takes hangs on the service: --like RUN takes an earlier run for a measure, and load.max_duration bounds each point."
+	}
+	return fmt.Sprintf("How long it takes is not known: %s did not measure all of these points to their end, with the same model, service, workload, request and load. What bounds each point is load.max_duration.", *c.Like)
 }
 
 // planRows are those of a trial's points; of a search, those of its bounds.
