@@ -112,10 +112,35 @@ func (w Winner) Text() string {
 	if len(w.Groups) > 0 {
 		texts := []string{fmt.Sprintf("The trials ask for %d different workloads and are not ranked together.", len(w.Groups))}
 		for _, group := range w.Groups {
-			texts = append(texts, group.Text())
+			texts = append(texts, "Of "+group.names()+": "+group.places())
 		}
-		return paragraph(texts)
+		return paragraph(append(texts, w.ruleText()))
 	}
+	if w.TrialID == nil {
+		return w.places()
+	}
+	return paragraph([]string{w.places(), w.ruleText()})
+}
+
+// names names the ranked trials, the first of many.
+func (w *Winner) names() string {
+	const told = 4
+	var names []string
+	for i, p := range w.Ranking {
+		if i == told && len(w.Ranking) > told+1 {
+			names = append(names, fmt.Sprintf("%d more", len(w.Ranking)-told))
+			break
+		}
+		names = append(names, p.Name)
+	}
+	if last := len(names) - 1; last > 0 {
+		return strings.Join(names[:last], ", ") + " and " + names[last]
+	}
+	return names[0]
+}
+
+// places says which of the ranked trials is best and what stands behind it.
+func (w *Winner) places() string {
 	if w.TrialID == nil {
 		return "No trial has a winner."
 	}
@@ -126,7 +151,11 @@ func (w Winner) Text() string {
 	if slices.ContainsFunc(w.Ranking, func(p Place) bool { return p.Unchecked }) {
 		texts = append(texts, "Trials that another tool measured and that can't be checked in full stand behind those that can.")
 	}
-	return paragraph(append(texts, fmt.Sprintf("Rule across trials: %s.", w.Rule.acrossText())))
+	return paragraph(texts)
+}
+
+func (w *Winner) ruleText() string {
+	return fmt.Sprintf("Rule across trials: %s.", w.Rule.acrossText())
 }
 
 func (w *Winner) headline() string {

@@ -3,6 +3,7 @@ package selector
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -122,9 +123,15 @@ func TestAcrossInWords(t *testing.T) {
 func TestAcrossWorkloads(t *testing.T) {
 	short, long := trial("short", 300), trial("long", 100)
 	short.Workload, long.Workload = `{"random":{"prompt_tokens":10}}`, `{"random":{"prompt_tokens":1000}}`
-	w := across(rule(0), short, long, trial("other", 1))
+	longer := trial("longer", 90)
+	longer.Workload = long.Workload
+	w := across(rule(0), short, long, longer, trial("other", 0))
 	if w.TrialID != nil || len(w.Groups) != 3 || *w.Groups[1].TrialID != "id-long" {
 		t.Fatalf("winner %v, groups %+v", w.TrialID, w.Groups)
 	}
-	mustContain(t, w.Text(), "The trials ask for 3 different workloads and are not ranked together.", "short is the best trial", "long is the best trial")
+	mustContain(t, w.Text(), "The trials ask for 3 different workloads and are not ranked together.", "Of short: short is the best trial", "Of long and longer: long is the best trial",
+		"It is 11 % ahead of longer", "Of other: No trial has a winner.")
+	if n := strings.Count(w.Text(), "Rule across trials"); n != 1 {
+		t.Errorf("the rule is told %d times", n)
+	}
 }
