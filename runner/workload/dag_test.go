@@ -210,7 +210,9 @@ func TestBadDAGsAreRefusedLineByLine(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"nothing":          {"\n", "agents.jsonl:1: the file is empty"},
 		"no JSON":          {"\n{\n", "agents.jsonl:2: parsing a session"},
-		"unknown":          {`{"session": 1}`, `agents.jsonl:1: parsing a session: json: unknown field "session"`},
+		"unknown":          {`{"session": 1}`, `agents.jsonl:1: parsing a session: the field "session" is not known in this format`},
+		"another type":     {`{"session_id": 5}`, "agents.jsonl:1: parsing a session: session_id must not be a number"},
+		"a type below":     {session("a", "", `{"messages": "x"}`), "agents.jsonl:1: parsing a session: turns.messages must not be text"},
 		"two values":       {session("a", "", turn(""))[:len(session("a", "", turn("")))-1] + "{}", "more than one JSON value"},
 		"no turns":         {session("a", ""), "at least one turn"},
 		"no messages":      {session("a", "", `{"messages": []}`), `turn 0 of session "a": messages must not be empty`},
@@ -224,8 +226,8 @@ func TestBadDAGsAreRefusedLineByLine(t *testing.T) {
 		"fork not last":    {session("a", "", turn(`, "forks": ["b"]`), turn("")), "in the background or in the last turn: write {\"child\": \"b\", \"background\": true}"},
 		"join too early":   {session("a", "", turn(`, "spawns": [{"children": ["b"], "join_at": 0}]`), turn("")), "join_at is 0"},
 		"no children":      {session("a", "", turn(`, "spawns": [{"children": []}]`)), "a spawn needs children"},
-		"spawn field":      {session("a", "", turn(`, "spawns": [{"child": "b"}]`)), `unknown field "child"`},
-		"spawn alone":      {session("a", "", turn(`, "spawns": {"child": "b"}`)), `unknown field "child"`},
+		"spawn field":      {session("a", "", turn(`, "spawns": [{"child": "b"}]`)), `the field "child" is not known`},
+		"spawn alone":      {session("a", "", turn(`, "spawns": {"child": "b"}`)), `the field "child" is not known`},
 		"spawned twice":    {session("a", "", turn(`, "spawns": ["b", "b"]`)) + session("b", "", turn("")), "starts a session twice in turn 0"},
 		"two parents": {
 			session("a", "", turn(`, "forks": ["c"]`)) + session("b", "", turn(`, "forks": ["c"]`)) + session("c", "", turn("")),

@@ -29,7 +29,7 @@ func ReadDAG(name string, open func() (input.File, error)) (*DAG, error) {
 	book, err := input.Read(name, open, input.JSONL{}, func(e input.Entry) (*dagSession, error) {
 		s := &dagSession{}
 		if err := strictly(e.Text, s); err != nil {
-			return nil, fmt.Errorf("parsing a session: %w", err)
+			return nil, fmt.Errorf("parsing a session: %w", input.Explained(err))
 		}
 		if over {
 			return s, nil

@@ -40,7 +40,7 @@ func parsePrompt(e input.Entry) (prompt, error) {
 	var all map[string]json.RawMessage
 	var fields promptFields
 	if err := json.Unmarshal(e.Text, &all); err != nil {
-		return made, fmt.Errorf("parsing a prompt: %w", err)
+		return made, fmt.Errorf("parsing a prompt: %w", input.Explained(err))
 	}
 	for _, name := range changing {
 		if value, ok := all[name]; ok && !isNone(value) {
@@ -48,7 +48,7 @@ func parsePrompt(e input.Entry) (prompt, error) {
 		}
 	}
 	if err := json.Unmarshal(e.Text, &fields); err != nil {
-		return made, fmt.Errorf("parsing a prompt: %w", err)
+		return made, fmt.Errorf("parsing a prompt: %w", input.Explained(err))
 	}
 	output, err := wholeNumber(fields.OutputTokens)
 	if err != nil {
@@ -57,11 +57,31 @@ func parsePrompt(e input.Entry) (prompt, error) {
 	made.output = output
 	switch hasMessages := !isNone(fields.Messages); {
 	case hasMessages == (fields.Prompt != nil && *fields.Prompt != ""):
-		return made, errors.New("a prompt needs either messages, a list of {role, content}, or prompt, its text")
+		return made, fmt.Errorf("a prompt needs either messages, a list of {role, content}, or prompt, its text%s", itsFields(all))
 	case hasMessages:
 		return made, made.setMessages(fields.Messages)
 	}
 	return made, made.set(plainMessage{"user", *fields.Prompt})
+}
+
+// itsFields names what an entry has in the place of what it needs, such as the columns of a table under other names; nothing where it has that.
+func itsFields(all map[string]json.RawMessage) string {
+	const told = 8
+	var names []string
+	for name := range all {
+		if name == "messages" || name == "prompt" {
+			return ""
+		}
+		names = append(names, fmt.Sprintf("%.40q", name))
+	}
+	slices.Sort(names)
+	if len(names) > told {
+		names = append(names[:told], "…")
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return ": it has " + strings.Join(names, ", ")
 }
 
 // isNone reports whether a field is null or an empty text, as tables have where a cell is empty.

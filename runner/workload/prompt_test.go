@@ -148,9 +148,11 @@ func TestPromptsOfTextGoWithCompletions(t *testing.T) {
 
 func TestFaultsOfPrompts(t *testing.T) {
 	for line, want := range map[string]string{
-		`{`:           "parsing a prompt: unexpected end of JSON input",
-		`[]`:          "parsing a prompt: json: cannot unmarshal array",
-		`{"id": "a"}`: "a prompt needs either messages",
+		`{`:                        "parsing a prompt: column 1: unexpected end of JSON input",
+		`[]`:                       "parsing a prompt: must be a JSON object, not a list",
+		`{"prompt": 5}`:            "parsing a prompt: prompt must not be a number",
+		`{"text": "a", "id": "b"}`: `a prompt needs either messages, a list of {role, content}, or prompt, its text: it has "id", "text"`,
+		`{"id": "a"}`:              "a prompt needs either messages",
 		`{"messages": [{"role": "user", "content": "a"}], "prompt": "b"}`: "a prompt needs either messages",
 		`{"messages": []}`:                       "messages must not be empty",
 		`{"messages": {}}`:                       "messages must be a list",

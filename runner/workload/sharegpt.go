@@ -35,7 +35,7 @@ func parseShareGPT(e input.Entry) (sharedTalk, error) {
 		} `json:"conversations"`
 	}
 	if err := json.Unmarshal(e.Text, &fields); err != nil {
-		return made, fmt.Errorf("parsing a conversation: %w", err)
+		return made, fmt.Errorf("parsing a conversation: %w", input.Explained(err))
 	}
 	if fields.Conversations == nil {
 		return made, fmt.Errorf("a conversation needs conversations, a list of {from, value}")

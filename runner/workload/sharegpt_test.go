@@ -88,6 +88,8 @@ func TestShareGPTConversationsAreIsolated(t *testing.T) {
 func TestShareGPTFaults(t *testing.T) {
 	spec := shareGPTSpec("first", "live", 0, "chat", "shared")
 	for content, want := range map[string]string{
+		`[{"conversations": "a"}]`:                            "s.json:1: parsing a conversation: conversations must not be text",
+		`[{"conversations": [{"from": 5}]}]`:                  "s.json:1: parsing a conversation: conversations.from must not be a number",
 		`[{"conversations": [{"from": "me", "value": "a"}]}]`: `s.json:1: message 0 is from "me": it must be from human, gpt or system`,
 		"[\n{\"text\": \"a\"}]":                               "s.json:2: a conversation needs conversations, a list of {from, value}",
 		`[{"conversations": []}]`:                             "s.json:1: none of the 1 entries can be used",

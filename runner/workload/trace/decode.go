@@ -3,13 +3,14 @@ package trace
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math"
 	"strconv"
 	"strings"
 	"time"
+
+	"sweetspot/runner/workload/input"
 )
 
 // decode reads one JSON object without fields that into lacks.
@@ -17,33 +18,12 @@ func decode(text []byte, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(into); err != nil {
-		return explained(err)
+		return input.Explained(err)
 	}
 	if _, err := decoder.Token(); err != io.EOF {
 		return fmt.Errorf("column %d: there is more than one JSON value", decoder.InputOffset()+1)
 	}
 	return nil
-}
-
-// explained puts an error of encoding/json in our words: where, and what is wrong.
-func explained(err error) error {
-	var syntax *json.SyntaxError
-	var kind *json.UnmarshalTypeError
-	switch {
-	case errors.As(err, &syntax):
-		return fmt.Errorf("column %d: %w", syntax.Offset, err)
-	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-		return errors.New("the JSON ends too early")
-	case errors.As(err, &kind) && kind.Field != "":
-		return fmt.Errorf("%s must not be %s", kind.Field, kind.Value)
-	case errors.As(err, &kind):
-		return fmt.Errorf("must be a JSON object, not %s", kind.Value)
-	}
-	text := strings.TrimPrefix(err.Error(), "json: ")
-	if name, unknown := strings.CutPrefix(text, "unknown field "); unknown {
-		return fmt.Errorf("the field %s is not known in this format, and can't be honoured", name)
-	}
-	return errors.New(text)
 }
 
 // number is a JSON number that may be written as text, as tables have it; what it is, is looked at when its name is known.

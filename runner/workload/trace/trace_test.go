@@ -98,7 +98,7 @@ func TestFaultsAreNamed(t *testing.T) {
 	for _, c := range []struct{ format, line, want string }{
 		{"mooncake", `{"timestamp": 0 "input_length": 1}`, "column 17: invalid character '\"' after object key:value pair"},
 		{"mooncake", `{"timestamp": 0`, "the JSON ends too early"},
-		{"mooncake", `[1]`, "must be a JSON object, not array"},
+		{"mooncake", `[1]`, "must be a JSON object, not a list"},
 		{"mooncake", `{} {}`, "column 5: there is more than one JSON value"},
 		{"mooncake", `{"timestamp": 0, "input_len": 5}`, `the field "input_len" is not known in this format, and can't be honoured`},
 		{"mooncake", `{"timestamp": 0}`, "a line needs one of input_length, text_input and messages, and no other of them"},
@@ -116,7 +116,7 @@ func TestFaultsAreNamed(t *testing.T) {
 		{"mooncake", `{"text_input": "a", "delay": 5}`, "delay is for the turns of a session: it needs a session_id"},
 		{"mooncake", `{"messages": [{"content": "a"}]}`, "messages[0] must be an object with a role"},
 		{"mooncake", `{"messages": [{"role": "user"}], "message_mode": "delta"}`, "message_mode is for the messages of a session: it needs messages, and delta a session_id"},
-		{"mooncake", `{"messages": "a"}`, "messages must not be string"},
+		{"mooncake", `{"messages": "a"}`, "messages must not be text"},
 		{"bailian", `{"input_length": 5, "output_length": 1}`, "timestamp is missing"},
 		{"burstgpt", `{"Timestamp": "5", "Request tokens": "0", "Response tokens": "0"}`, "Request tokens must be a whole number from 1 to 10000000, not 0" + failedRow},
 		{"burstgpt", `{"Timestamp": "x", "Request tokens": "1", "Response tokens": "1"}`, "Timestamp must be a number, not x"},
