@@ -21,7 +21,7 @@ func (r *reader) yaml(src []byte) *node {
 	if err := decoder.Decode(&document); errors.Is(err, io.EOF) {
 		return r.report(top, "is empty: a preset has at least model, service and workload")
 	} else if err != nil {
-		return r.yamlSyntax(err)
+		return r.yamlSyntax(src, err)
 	}
 	y := yamlReader{reader: r, open: map[*yaml.Node]bool{}}
 	root := y.value(document.Content[0], nil)
@@ -29,19 +29,23 @@ func (r *reader) yaml(src []byte) *node {
 	if err := decoder.Decode(&second); err == nil {
 		r.report(place{file: r.file, line: second.Line, column: second.Column}, "begins a second document: a file holds one preset")
 	} else if !errors.Is(err, io.EOF) {
-		r.yamlSyntax(err)
+		r.yamlSyntax(src, err)
 	}
 	return root
 }
 
 var yamlLine = regexp.MustCompile(`^line ([0-9]+): `)
 
-func (r *reader) yamlSyntax(err error) *node {
+func (r *reader) yamlSyntax(src []byte, err error) *node {
 	at := place{file: r.file, line: 1, column: 1}
 	message := strings.TrimPrefix(err.Error(), "yaml: ")
 	if found := yamlLine.FindStringSubmatch(message); found != nil {
 		message = strings.TrimPrefix(message, found[0])
 		at.line, _ = strconv.Atoi(found[1]) // digits, as the pattern has them
+	}
+	lines := bytes.Split(src, []byte("\n"))
+	if line := lines[min(at.line, len(lines))-1]; yamlTab().Match(line) {
+		message += ": YAML is indented with blanks, and this line with a tab"
 	}
 	return r.report(at, "is not valid YAML: %s", message)
 }
@@ -158,6 +162,8 @@ func lazy(pattern string) func() *regexp.Regexp {
 var (
 	// yamlSweepRest is what stands behind a comma of a sweep: a number or a range.
 	yamlSweepRest = lazy(`^[0-9]+(\.[0-9]+)?(\.\.[0-9]+(\.[0-9]+)?)?$`)
+
+	yamlTab = lazy(`^ *\t`)
 
 	yamlNull    = lazy(`^(~|null|Null|NULL|)$`)
 	yamlBool    = lazy(`^(true|True|TRUE|false|False|FALSE)$`)
