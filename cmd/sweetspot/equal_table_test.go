@@ -11,6 +11,7 @@ import (
 // printedColumns says what of the document the columns of the printed curve are.
 var printedColumns = map[string]func(point) string{
 	"c":         column("concurrency"),
+	"sessions":  column("steady_mean_sessions_in_flight", "mean_sessions_in_flight"), // where a client that was kept from running let them come apart
 	"in flight": column("steady_mean_requests_in_flight", "mean_requests_in_flight"),
 	"ok/fail":   outcome,
 	"cached":    column("cache_hit_ratio"),
