@@ -48,6 +48,7 @@ type Client struct {
 // base is one address of the service.
 type base struct {
 	index      int64 // among the addresses
+	userinfo   bool  // it was given a user and a password
 	root       *url.URL
 	completion target
 	models     target
@@ -122,7 +123,8 @@ func newBase(text, path string, header http.Header) (base, error) {
 		"Accept":       {"text/event-stream"},
 		"User-Agent":   {"sweetspot"},
 	}
-	if root.User != nil {
+	b := base{root: root, userinfo: root.User != nil}
+	if b.userinfo {
 		password, _ := root.User.Password()
 		pair := base64.StdEncoding.EncodeToString([]byte(root.User.Username() + ":" + password))
 		common.Set("Authorization", "Basic "+pair)
@@ -135,7 +137,6 @@ func newBase(text, path string, header http.Header) (base, error) {
 	if root.Path == "" {
 		root.Path = "/" // joined to nothing, a path would be a relative one
 	}
-	b := base{root: root}
 	if b.completion, err = newTarget(http.MethodPost, root.JoinPath(path), common); err != nil {
 		return base{}, err
 	}

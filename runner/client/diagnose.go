@@ -8,8 +8,8 @@ import (
 	"sweetspot/runner/measure"
 )
 
-// diagnose reads from the request that was made what stands in the way of measuring.
-func diagnose(found AddressReport, config PreflightConfig, http2 bool) []Problem {
+// diagnose reads from the request that was made what stands in the way of measuring; userinfo says that the URL has a user and a password.
+func diagnose(found AddressReport, config PreflightConfig, http2, userinfo bool) []Problem {
 	r := found.Request
 	switch r.Status {
 	case measure.OK:
@@ -17,7 +17,7 @@ func diagnose(found AddressReport, config PreflightConfig, http2 bool) []Problem
 	case measure.ConnectError:
 		return []Problem{{CheckReach, connectAdvice(*r.Error, http2), true}}
 	case measure.HTTPError:
-		return []Problem{diagnoseStatus(found, config)}
+		return []Problem{diagnoseStatus(found, config, userinfo)}
 	case measure.StreamError:
 		if r.FirstEvent.Happened() {
 			return []Problem{{CheckStream, *r.Error + ": the service streams, so its log may say more", true}}
@@ -44,16 +44,19 @@ func connectAdvice(text string, http2 bool) string {
 	if http2 {
 		return text + ": the service may not speak HTTP/2 at this URL, which request.http asks for: most speak HTTP/1.1"
 	}
+	if strings.HasSuffix(text, "EOF") {
+		return text + ": it hung up without a word: does another service listen there, or one that wants the URL to start with the other of http:// and https://?"
+	}
 	return text + ": is the service running, and are host and port right?"
 }
 
-func diagnoseStatus(found AddressReport, config PreflightConfig) Problem {
+func diagnoseStatus(found AddressReport, config PreflightConfig, userinfo bool) Problem {
 	r := found.Request
 	known := found.Models != nil
 	unserved := known && !slices.Contains(found.Models, config.Model)
 	switch status := *r.HTTPStatus; {
 	case status == 401 || status == 403:
-		return Problem{CheckAuth, *r.Error + ": " + keyAdvice(config.APIKeyEnv), true}
+		return Problem{CheckAuth, *r.Error + ": " + keyAdvice(config.APIKeyEnv, userinfo), true}
 	case status >= 300 && status < 400:
 		return Problem{CheckPath, *r.Error + ": use the URL that it leads to", true}
 	case status == 400 && strings.HasPrefix(found.URL, "http:") && strings.Contains(*r.Error, "HTTPS"): // as Go's servers and nginx say it
@@ -77,8 +80,11 @@ func diagnoseStatus(found AddressReport, config PreflightConfig) Problem {
 	return Problem{CheckRequest, *r.Error + ": look at the workload's lengths, request.max_tokens_field, ignore_eos and extra_body", true}
 }
 
-func keyAdvice(variable string) string {
-	if variable == "" {
+func keyAdvice(variable string, userinfo bool) string {
+	switch {
+	case variable == "" && userinfo:
+		return "check the user and the password in the URL, or name the environment variable that holds a key in api_key_env"
+	case variable == "":
 		return "name the environment variable that holds a key in api_key_env"
 	}
 	return "check the key in the environment variable " + variable

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"crypto/tls"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -102,6 +103,44 @@ func TestAdviceFitsTheFault(t *testing.T) {
 		if err != nil || len(problems) != 1 || !strings.Contains(problems[0].Message, c.has) || strings.Contains(problems[0].Message, c.lack) {
 			t.Errorf("%s: problems %v, error %v; want one with %q, without %q", c.name, problems, err, c.has, c.lack)
 		}
+	}
+}
+
+// A service that hangs up on what it can't read says no more, as uvicorn does where TLS is spoken to it.
+func TestAdviceForTheURL(t *testing.T) {
+	hangUp := func(w http.ResponseWriter, _ *http.Request) {
+		if conn, _, err := w.(http.Hijacker).Hijack(); err == nil {
+			conn.Close()
+		}
+	}
+	for _, c := range []struct {
+		name, user string
+		handler    http.HandlerFunc
+		has        string
+	}{
+		{"hangs up", "", hangUp, "EOF: it hung up without a word"},
+		{"401 with a user", "me:secret@", refuse(401, ""), "check the user and the password in the URL"},
+	} {
+		server := httptest.NewServer(&fake{models: listing, completion: c.handler})
+		url := strings.Replace(server.URL, "//", "//"+c.user, 1)
+		_, problems, err := Preflight(t.Context(), newClient(t, Config{BaseURLs: []string{url + "/v1"}}), trial(0))
+		server.Close()
+		if err != nil || len(problems) != 1 || !strings.Contains(problems[0].Message, c.has) {
+			t.Errorf("%s: problems %v, error %v; want %q", c.name, problems, err, c.has)
+		}
+	}
+}
+
+// Where TLS leaves the protocol to the service, Go's transport goes on with what it gets.
+func TestHTTP2MeansNothingElse(t *testing.T) {
+	server := httptest.NewUnstartedServer(&fake{models: listing, completion: script(content("a"), stop, twoUsed, done)})
+	server.TLS = &tls.Config{NextProtos: []string{}}
+	server.StartTLS()
+	defer server.Close()
+	_, problems, err := Preflight(t.Context(), newClient(t, Config{BaseURLs: []string{server.URL + "/v1"}, HTTP2: true, SkipVerifyTLS: true}), trial(0))
+	const want = "/v1: the service answered over HTTP/1.1: the service may not speak HTTP/2 at this URL, which request.http asks for"
+	if err != nil || len(problems) != 1 || !strings.Contains(problems[0].Message, want) {
+		t.Errorf("problems %v, error %v; want %q", problems, err, want)
 	}
 }
 

@@ -139,7 +139,7 @@ func (c *Client) probe(ctx context.Context, to *base, request workload.Request, 
 	if r.Status == measure.OK && !found.KeepsOpen && !c.config.HTTP2 {
 		found.HangsUp = c.single || c.config.IdleTimeout > hangUp && c.hangsUp(ctx, to) // within hangUp the client might have closed it
 	}
-	return found, diagnose(found, config, c.config.HTTP2)
+	return found, diagnose(found, config, c.config.HTTP2, to.userinfo)
 }
 
 // hangsUp reports whether the service closes a connection when a response has ended. llama.cpp's server does so after each stream, and announces the

@@ -140,7 +140,7 @@ func (e *exchange) connectText(err error) string {
 	if e.trace.reused.Load() && e.trace.firstByte.Load() == 0 && !e.client.config.HTTP2 {
 		return "the service closed the connection, which had been used before, without a response: " + err.Error()
 	}
-	if e.trace.connected.Load() != 0 {
+	if e.trace.connected.Load() != 0 && !errors.Is(err, errNotHTTP2) {
 		return "the connection broke before the response: " + err.Error()
 	}
 	return err.Error() + exhausted(err)

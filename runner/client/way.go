@@ -3,6 +3,8 @@ package client
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -104,6 +106,8 @@ func toTheEnd(r reader) {
 	}
 }
 
+var errNotHTTP2 = errors.New("the service answered")
+
 // http2 carries requests over HTTP/2.
 type http2 struct{ transport *http.Transport }
 
@@ -119,6 +123,10 @@ func (h http2) send(ctx context.Context, c *call) (*http.Response, body, error) 
 		request.Body, request.ContentLength = io.NopCloser(bytes.NewReader(c.body)), int64(len(c.body))
 	}
 	response, err := h.transport.RoundTrip(request.WithContext(httptrace.WithClientTrace(ctx, c.trace.hooks())))
+	if err == nil && response.ProtoMajor != 2 { // where TLS leaves the choice to the service, the transport takes what it gets
+		response.Body.Close()
+		err = fmt.Errorf("%w over %s", errNotHTTP2, response.Proto)
+	}
 	if err != nil {
 		cancel()
 		return nil, nil, err
