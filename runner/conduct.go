@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"sweetspot/runner/client"
@@ -72,14 +73,14 @@ func (c *conductor) next() {
 		c.finish()
 		c.drain()
 	case <-c.onCutAll:
-		c.cutAll()
+		c.cutAll(client.ErrDrained)
 	case <-c.onStop:
 		c.onStop = nil
 		c.interrupt(false)
 	case <-c.onGone:
 		c.onGone = nil
 		c.interrupt(true)
-		c.cutAll()
+		c.cutAll(errInterrupted)
 	case <-c.onHalt:
 		c.onHalt = nil
 		c.drain()
@@ -95,7 +96,9 @@ func (c *conductor) drain() {
 	}
 }
 
-func (c *conductor) cutAll() {
-	c.cutLoading(client.ErrDrained)
-	c.cutHolding(client.ErrDrained)
+var errInterrupted = errors.New("cut by an interrupt")
+
+func (c *conductor) cutAll(why error) {
+	c.cutLoading(why)
+	c.cutHolding(why)
 }

@@ -197,8 +197,9 @@ func TestAnInterruptThatCutsMeasuredRequestsIsOne(t *testing.T) {
 		}()
 		point := Point{Load: closed(4), Requests: 4, DrainTimeout: 5 * second}
 		o := Run(ctx, point, Deps{Sender: newService(clk, steady(time.Second, time.Second)), Sessions: single, Clock: clk})
-		if !o.Interrupted || o.Aborted != "" || o.Records[0].Status != measure.Truncated {
-			t.Errorf("interrupted is %v, aborted %q, the first request %s", o.Interrupted, o.Aborted, o.Records[0].Status)
+		first := o.Records[0]
+		if !o.Interrupted || o.Aborted != "" || first.Status != measure.Truncated || *first.Error != "scripted: cut by an interrupt" {
+			t.Errorf("interrupted is %v, aborted %q, the first request %s: %s", o.Interrupted, o.Aborted, first.Status, *first.Error)
 		}
 	})
 }

@@ -15,7 +15,7 @@ const (
 	HTTPError    Status = "http_error"    // an HTTP status other than 200
 	ConnectError Status = "connect_error" // no connection was had, or it broke before the response's header
 	StreamError  Status = "stream_error"  // an error in the stream, or a token although usage says none
-	Truncated    Status = "truncated"     // ended with neither [DONE] nor a finish reason, or cut at the drain deadline
+	Truncated    Status = "truncated"     // ended with neither [DONE] nor a finish reason, or cut at the drain deadline or by an interrupt
 	Empty        Status = "empty"         // ended well without a token
 	Timeout      Status = "timeout"       // the preset's time-out for a request ran out
 	Cancelled    Status = "cancelled"     // cancelled because the preset says so
