@@ -29,17 +29,22 @@ func Cases() []Load {
 		{Streams: 2000, Requests: 2, Tokens: 100, FirstToken: first, Interval: 50 * time.Millisecond},
 		{Streams: 500, Requests: 2, Tokens: 20, FirstToken: first, Interval: 250 * time.Millisecond, Spread: 5 * time.Second},
 		{Streams: 9000, Requests: 2, Tokens: 20, FirstToken: first, Interval: 250 * time.Millisecond, Spread: 5 * time.Second},
+		{Streams: 9000, Requests: 2, Tokens: 100, FirstToken: first, Interval: 250 * time.Millisecond, Spread: 5 * time.Second},
 		{Streams: 10_000, Requests: 1, Tokens: 20, FirstToken: first, Interval: 500 * time.Millisecond, Spread: 5 * time.Second},
 		{Streams: 512, Requests: 3, Tokens: 100, FirstToken: first, Interval: 50 * time.Millisecond, Spread: 5 * time.Second},
 		{Streams: 1000, Requests: 2, Tokens: 100, FirstToken: first, Interval: 50 * time.Millisecond, Spread: 5 * time.Second},
 	}
 }
 
-// Name is like 500x20, streams and events per second of each, with "-spread" where the starts are spread out.
+// Name is like 500x20, streams and events per second of each, with "-spread" where the starts are spread out and "-long" where an answer takes more than ten
+// seconds.
 func (l Load) Name() string {
 	name := fmt.Sprintf("%dx%d", l.Streams, time.Second/l.Interval)
 	if l.Spread > 0 {
 		name += "-spread"
+	}
+	if l.answer() > 10*time.Second {
+		name += "-long"
 	}
 	return name
 }
