@@ -134,6 +134,7 @@ func TestAdviceForTheURL(t *testing.T) {
 // Where TLS leaves the protocol to the service, Go's transport goes on with what it gets.
 func TestHTTP2MeansNothingElse(t *testing.T) {
 	server := httptest.NewUnstartedServer(&fake{models: listing, completion: script(content("a"), stop, twoUsed, done)})
+	server.Config.ErrorLog = quiet
 	server.TLS = &tls.Config{NextProtos: []string{}}
 	server.StartTLS()
 	defer server.Close()
