@@ -16,9 +16,6 @@ import (
 // rowsPerGroup bounds the memory of writing and reading: that many rows are turned into columns at a time.
 const rowsPerGroup = 4096
 
-// few rows are written as fewRows are.
-const few = 32
-
 // columns gives the writer of a column of the group of rows that is being written.
 type columns = func(i int) (file.ColumnChunkWriter, error)
 
@@ -38,6 +35,9 @@ var (
 	// kept until the end.
 	longGroups = grouping{rows: mostRows, begin: func(out *file.Writer) columns { return out.AppendBufferedRowGroup().Column }}
 )
+
+// few is how many rows a file has at most that is written as fewRows are.
+const few = 32
 
 // oneByOne begins a group whose columns are written one after the other.
 func oneByOne(out *file.Writer) columns {

@@ -1,4 +1,4 @@
-// Package clock reads the monotonic clock that every instant is stamped with.
+// Package clock reads the monotonic clock that every instant is stamped with, and wakes goroutines by it.
 //
 // An [Instant] is a reading of CLOCK_MONOTONIC, which counts from the machine's start and is never stepped, so the stamps of two processes on
 // one machine can be compared. The package knows nothing of what is stamped.
